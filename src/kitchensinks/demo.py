@@ -1,4 +1,4 @@
-"""Every basis on small data sets: a table on the screen, two figures in a folder.
+"""The default and every basis on small data sets: a table on the screen, two figures in a folder.
 
 Run ``python -m kitchensinks.demo --out demo``; ``--quick`` takes fewer rows and features.
 """
@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +22,7 @@ from threadpoolctl import threadpool_limits
 import kitchensinks as ks
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.orthonormal import degrees_by_total
+from kitchensinks.law import Learned
 from kitchensinks.numerics.bins import bin_hashes
 from kitchensinks.numerics.threads import is_kept
 from kitchensinks.papers import datasets
@@ -29,9 +31,15 @@ from kitchensinks.papers.datasets import Dataset
 REAL = ("breast_cancer", "digits", "wine", "diabetes")
 SYNTHETIC = ("annulus", "sine", "strips", "square", "checkboard")
 CURVES = ("digits", "diabetes", "strips", "checkboard")
+NOTHING = "nothing chosen"
+TREES = "boosted trees"
 LINEAR = "none (linear)"
 
 SEED = 0
+
+
+# A basis, a law that is learned, or None for a baseline.
+Choice: TypeAlias = Basis | Learned | None
 
 
 class Size(NamedTuple):
@@ -91,13 +99,13 @@ def load_set(name: str, size: Size) -> Dataset:
     return Dataset(name, X_train, y_train, X_test, y_test, ("x1", "x2"), "classification", "")
 
 
-def fit_and_score(data: Dataset, label: str, basis: Basis | None, n_components: int) -> Fit:
-    """Fit a ridge to the features of a basis, or to the plain columns, and score the test rows.
+def fit_and_score(data: Dataset, label: str, basis: Choice, n_components: int) -> Fit:
+    """Fit a model of a basis, of a learned law or a baseline, and score the test rows.
 
     The error is the percentage of wrong classes; in regression it is the root mean square error in
     percent of the standard deviation of the targets.
     """
-    regression, model = data.task == "regression", unfitted(data.task, basis, n_components)
+    regression, model = data.task == "regression", unfitted(data.task, label, basis, n_components)
     start = time.perf_counter()
     predicted = model.fit(data.X_train, data.y_train).predict(data.X_test)
     seconds = time.perf_counter() - start
@@ -105,21 +113,26 @@ def fit_and_score(data: Dataset, label: str, basis: Basis | None, n_components: 
         error = np.sqrt(np.mean((predicted - data.y_test) ** 2)) / data.y_test.std()
     else:
         error = np.mean(predicted != data.y_test)
-    count = None if basis is None else n_components
+    count = n_components if isinstance(basis, Basis) else None
     return Fit(data, label, count, 100 * float(error), seconds, model)
 
 
-def unfitted(task: str, basis: Basis | None, n_components: int) -> Any:
-    """Algorithm 1 with squared loss, or the baseline: scikit-learn's ridge on the columns.
+def unfitted(task: str, label: str, basis: Choice, n_components: int) -> Any:
+    """The default, Algorithm 1 with a basis, boosted trees, or a ridge on the columns.
 
-    Both choose the ridge strength by leave-one-out error.
+    Algorithm 1 and the ridge choose their strength by leave-one-out error.
     """
     regression = task == "regression"
+    if label == TREES:
+        trees = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+        return trees(random_state=SEED)
     if basis is None:
         strengths = 10.0 ** np.arange(-3, 4)
         ridge = RidgeCV(strengths) if regression else RidgeClassifierCV(strengths)
         return make_pipeline(StandardScaler(), ridge)
     kind = ks.KitchenSinkRegressor if regression else ks.KitchenSinkClassifier
+    if isinstance(basis, Learned):
+        return kind(basis, random_state=SEED)
     # float64, because sets without noise need a smaller ridge than float32 features allow.
     return kind(basis, n_components, solver=ks.Solver(dtype="float64"), random_state=SEED)
 
@@ -236,7 +249,7 @@ def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
         curve = sorted((count, error) for (basis, count), error in points.items() if basis == label)
         across, up = zip(*curve, strict=True) if curve else ((), ())
         panel.plot(across, up, "o-", color=f"C{number}", ms=3.5)
-    (linear,) = (fit for fit in fits if fit.n_components is None)
+    (linear,) = (fit for fit in fits if fit.basis == LINEAR)
     panel.axhline(linear.error, color="grey", ls="--", lw=1)
     unit = "RMSE, % of spread" if linear.data.task == "regression" else "% wrong"
     panel.set(xscale="log", title=linear.data.name, ylabel=f"test {unit}")
@@ -255,7 +268,8 @@ def run(out: Path, size: Size) -> list[Path]:
     for number, name in enumerate(names, start=1):
         say(f"Fitting {name}, set {number} of {len(names)}, with every basis.")
         data = load_set(name, size)
-        choices: dict[str, Basis | None] = {LINEAR: None, **bases_for(data.X_train.shape[1])}
+        choices: dict[str, Choice] = {NOTHING: Learned(), TREES: None} if name in REAL else {}
+        choices |= {LINEAR: None, **bases_for(data.X_train.shape[1])}
         for label, basis in choices.items():
             fits.append(fit_and_score(data, label, basis, size.n_components))
     print(*table(fits), NOTES, sep="\n", flush=True)
@@ -263,7 +277,8 @@ def run(out: Path, size: Size) -> list[Path]:
     boundaries, curves = out / "boundaries.png", out / "error_against_k.png"
     flat = [fit for fit in fits if fit.data.name in SYNTHETIC and fit.n_components]
     save_boundaries(flat, size, boundaries)
-    save_curves(with_curves([fit for fit in fits if fit.data.name in CURVES], size), curves)
+    drawn = [fit for fit in fits if fit.data.name in CURVES and fit.basis not in (NOTHING, TREES)]
+    save_curves(with_curves(drawn, size), curves)
     return [boundaries, curves]
 
 
@@ -273,13 +288,13 @@ def warm_up() -> None:
     if first:
         say("Compiling loops: this happens once, they are kept on disk.")
     start, tiny = time.perf_counter(), QUICK._replace(n_train=20, n_test=20)
-    data = load_set("annulus", tiny)
-    bases = list(bases_for(2).items())
-    for number, (label, basis) in enumerate(bases, start=1):
+    data, more = (load_set("annulus", tiny._replace(n_train=count)) for count in (20, 700))
+    choices: dict[str, Choice] = {**bases_for(2), NOTHING: Learned(effort="quick")}
+    for number, (label, basis) in enumerate(choices.items(), start=1):
         if first:
             seconds = time.perf_counter() - start
-            say(f"  {number} of {len(bases)}: what {label} needs ({seconds:.0f} s so far)")
-        fit_and_score(data, "", basis, 4)
+            say(f"  {number} of {len(choices)}: what {label} needs ({seconds:.0f} s so far)")
+        fit_and_score(more if label == NOTHING else data, "", basis, 4)
 
 
 def say(text: str) -> None:

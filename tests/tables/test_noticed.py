@@ -65,6 +65,18 @@ def test_quantities_and_texts_stay(values):
         assert "other" in Columns.learn(open_table(frame)).inputs
 
 
+@pytest.mark.parametrize("frame", [FRAME[["a"]], FRAME.assign(word="b")], ids=["numbers", "mixed"])
+def test_a_named_column_of_times_is_an_input(frame):
+    frame = frame.assign(step=np.arange(N))
+    learned = ks.Learned(effort="quick", time="step")
+    target = 0.01 * np.arange(N) + 0.1 * Y
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ks.KitchenSinkRegressor(learned, random_state=0).fit(frame, target)
+    assert "step" in model.columns_.inputs
+    assert model.score(frame, target) > 0.9
+
+
 def test_small_tables_and_single_columns_stay():
     few = pd.DataFrame({"year": np.arange(1900, 2000), "a": X[:100, 0]})
     model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0)

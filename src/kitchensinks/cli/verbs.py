@@ -82,7 +82,12 @@ class Training(Verb):
     @property
     def recipe(self) -> "Facts":
         """What the recipe of the columns is learned with."""
-        return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
+        return {
+            "exclude": self.excluded,
+            "seed": self.seed,
+            "identifiers": self.time or False,
+            "categories": self.category or [],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ def training_inputs(
     """
     X = as_given(X)
     frame = X if is_mixed(X) or _has_chosen(X, estimator.categorical_features) else None
-    X, y, sample_weight = _opened(estimator.categorical_features, X, y, sample_weight, frame)
+    X, y, sample_weight = _opened(spec, estimator.categorical_features, X, y, sample_weight, frame)
     if isinstance(X, Rows):
         rows: Any = X
         # The names are those of the recipe: blocks of the rows are arrays without names.
@@ -125,14 +125,17 @@ def training_inputs(
 
 
 def _opened(
-    given: object, X: Given, y: ArrayLike, sample_weight: SampleWeight, frame: object
+    spec: Spec, given: object, X: Given, y: ArrayLike, sample_weight: SampleWeight, frame: object
 ) -> tuple[Any, Any, Any]:
     """Tables and frames as rows by a recipe, with their targets and weights; arrays as they came.
 
     given: the columns that are categories; frame: X, where a recipe has to make numbers of it.
     """
+    # A column of times is an input, though each row has a time of its own.
+    time = spec.basis.time if isinstance(spec.basis, Learned) else None
+    kept = False if time is None else time
     if isinstance(X, Table):
-        X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
+        X, y, sample_weight = table_targets(X, y, sample_weight, categories=given, kept=kept)
     elif isinstance(X, Rows) and check_categories(given):
         raise ValueError(
             "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
@@ -148,7 +151,7 @@ def _opened(
         )
     if frame is not None:
         table = open_table(frame)
-        X = Rows(table, Columns.learn(table, categories=given))
+        X = Rows(table, Columns.learn(table, identifiers=kept, categories=given))
     return X, y, sample_weight
 
 
@@ -327,6 +330,7 @@ def table_targets(
     sample_weight: SampleWeight,
     columns: Columns | None = None,
     categories: object = FROM_DTYPE,
+    kept: bool | str | int = False,
 ) -> tuple[Rows, Any, Any]:
     """Rows, targets and weights of a table whose column y is the target.
 
@@ -342,7 +346,7 @@ def table_targets(
     targets, weights = known_targets(table, y)
     if weights is not None and sample_weight is not None:
         weights = weights * np.asarray(sample_weight, dtype=np.float64)
-    recipe = columns or Columns.learn(table, exclude=[y], categories=categories)
+    recipe = columns or Columns.learn(table, exclude=[y], identifiers=kept, categories=categories)
     return Rows(table, recipe), targets, sample_weight if weights is None else weights
 
 

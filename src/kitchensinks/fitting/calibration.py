@@ -155,10 +155,8 @@ class Residuals:
 
 def check_coverage(coverage: float) -> float:
     """A number between zero and one, or an error."""
-    if not 0.0 < coverage < 1.0:
-        raise ValueError(
-            f"coverage={float(coverage):g}: need a number between 0 and 1, such as 0.9."
-        )
+    if isinstance(coverage, str) or not 0.0 < coverage < 1.0:
+        raise ValueError(f"coverage={coverage}: need a number between 0 and 1, such as 0.9.")
     return float(coverage)
 
 

@@ -8,7 +8,6 @@ lists and arrays, so that a model file can hold it without any code.
 import itertools
 import sys
 import typing
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -32,7 +31,7 @@ from kitchensinks.tables.encoders import (
 )
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.named import FROM_DTYPE, columns_named
-from kitchensinks.tables.noticed import has_commas, is_identifier
+from kitchensinks.tables.noticed import with_commas, without_identifiers
 from kitchensinks.tables.table import Table, digest
 
 # Rows that a recipe is learned from.
@@ -103,15 +102,16 @@ class Columns:
         table: Table,
         exclude: Iterable[str] = (),
         seed: int = 0,
-        identifiers: bool = False,
+        identifiers: bool | str | int = False,
         categories: object = FROM_DTYPE,
     ) -> "Columns":
         """A recipe for all columns but the excluded ones.
 
         Columns without any value are left out. So are identifiers, with a warning: columns of
         integers or single words in which every row has a different value. They identify rows and
-        carry no information about new ones. identifiers: True keeps them. categories: columns to
-        treat as categorical whatever their type, as in `categorical_features` of the estimators.
+        carry no information about new ones. identifiers: True keeps them, and the name or place of
+        a column keeps that one. categories: columns to treat as categorical whatever their type, as
+        in `categorical_features` of the estimators.
         """
         left_out = set(exclude)
         table.check_names(left_out)
@@ -123,9 +123,10 @@ class Columns:
         chosen = columns_named(categories, names)
         kinds |= {name: _chosen_kind(table, name) for name in chosen}
         kinds, formats = _decided(kinds, sample)
-        commas = _with_commas(sample, {n: k for n, k in kinds.items() if n not in chosen})
-        if not identifiers:
-            names = _without_identifiers(sample, kinds, commas.union(chosen))
+        commas = with_commas(sample, {n: k for n, k in kinds.items() if n not in chosen})
+        if identifiers is not True:
+            kept = commas.union(chosen, _named(identifiers, table))
+            names = without_identifiers(sample, kinds, kept)
         known = {name: kinds[name] for name in names if kinds[name] != "null"}
         encoders = _learn_each(known, sample, formats, seed)
         if not encoders:
@@ -278,37 +279,13 @@ def names_of_places(count: int) -> list[str]:
     return [f"x{k}" for k in range(count)]
 
 
-def _with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
-    """Text columns that hold numbers with decimal commas; they are reported by a warning."""
-    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
-    found = {name for name in texts if has_commas(sample.column(name))}
-    if found:
-        warnings.warn(
-            f"Numbers with decimal commas are taken as text, in "
-            f"{', '.join(map(repr, sorted(found)))}: write them with points.",
-            stacklevel=3,
-        )
-    return found
-
-
-def _without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[str]) -> list[str]:
-    """All columns but identifiers, which a warning reports; all if nothing else is left."""
-    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
-    whole = [name for name in kinds if family(sample.schema.field(name).type) == "integer"]
-    found = [
-        name
-        for name in [*whole, *texts]
-        if name not in other and is_identifier(sample.column(name).combine_chunks())
-    ]
-    if not found or len(found) == len(kinds):
-        return list(kinds)
-    warnings.warn(
-        f"Columns that have a value of their own for every row are left out, as names of rows: "
-        f"{', '.join(map(repr, found))}. Drop them to silence this warning; to use whole numbers "
-        "as a quantity, make them decimal numbers (float).",
-        stacklevel=3,
-    )
-    return [name for name in kinds if name not in found]
+def _named(column: bool | str | int, table: Table) -> list[str]:
+    """The column of a name or a place, in a list; none for False, and for a place out of range."""
+    if isinstance(column, str):
+        return [column]
+    names = table.names
+    inside = column is not False and -len(names) <= column < len(names)
+    return [names[column]] if inside else []
 
 
 def _place(name: str) -> int:

@@ -1,11 +1,12 @@
 """Suspicious columns: identifiers of rows, decimal commas, numbers with stray words."""
 
 import re
+import warnings
 
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.tables.arrow import ArrowArray, pa
+from kitchensinks.tables.arrow import ArrowArray, ArrowTable, pa
 from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family
 
@@ -83,3 +84,37 @@ def stray_words(words: AnyArray) -> list[str]:
     odd = np.array([number.fullmatch(word) is None for word in different.tolist()])
     few = counts[odd].sum() <= (1.0 - _MOST) * len(words)
     return different[odd].tolist() if few else []
+
+
+def with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
+    """Text columns that hold numbers with decimal commas; they are reported by a warning."""
+    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
+    found = {name for name in texts if has_commas(sample.column(name))}
+    if found:
+        warnings.warn(
+            f"Numbers with decimal commas are taken as text, in "
+            f"{', '.join(map(repr, sorted(found)))}: write them with points.",
+            stacklevel=3,
+        )
+    return found
+
+
+def without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[str]) -> list[str]:
+    """All columns but identifiers, which a warning reports; all if nothing else is left."""
+    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
+    whole = [name for name in kinds if family(sample.schema.field(name).type) == "integer"]
+    found = [
+        name
+        for name in [*whole, *texts]
+        if name not in other and is_identifier(sample.column(name).combine_chunks())
+    ]
+    if not found or len(found) == len(kinds):
+        return list(kinds)
+    warnings.warn(
+        f"Columns that have a value of their own for every row are left out, as names of rows: "
+        f"{', '.join(map(repr, found))}. Drop them to silence this warning. Whole numbers that "
+        "count time or a quantity matter to predictions: make them decimal numbers (float), or "
+        "name the column of times by ks.Learned(time=...).",
+        stacklevel=3,
+    )
+    return [name for name in kinds if name not in found]

@@ -106,11 +106,13 @@ class Table:
         return {"rows": str(self.n_rows), "columns": columns, "content": content}
 
     def check_names(self, columns: Iterable[str]) -> None:
-        """Raise an error that names an unknown column, and the known one nearest to it."""
+        """Raise an error that names the unknown columns, and the known one nearest to the first."""
         known = set(self.names)
-        for name in columns:
-            if name not in known:
-                raise ValueError(f"{self.label} has no column {name!r}{nearest(name, self.names)}")
+        missing = [name for name in columns if name not in known]
+        if missing:
+            more = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
+            hint = nearest(missing[0], self.names)
+            raise ValueError(f"{self.label} has no column {missing[0]!r}{more}{hint}")
 
 
 def nearest(name: str, known: list[str], others: str = "its columns are") -> str:
