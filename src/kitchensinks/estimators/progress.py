@@ -13,6 +13,8 @@ from kitchensinks.state import Spec
 
 # Seconds of a fit before `verbose=True` shows anything, and between two lines of text.
 PATIENCE = 2.0
+# The share of the work before which the pace says little of the time left.
+_FIRST_ESTIMATE = 0.15
 
 
 class Meter:
@@ -70,8 +72,11 @@ class Lines(Meter):
             self.seen(done, total)
 
     def _left(self, done: int, total: int) -> str:
+        share = f"{100 * done / total:.0f} %"
+        if done < _FIRST_ESTIMATE * total:
+            return share
         left = (time.monotonic() - self.begun) * (total - done) / done
-        return f"{100 * done / total:.0f} %, {left:.0f} s left"
+        return f"{share}, {left:.0f} s left"
 
     def _line(self, text: str) -> None:
         now = time.monotonic()

@@ -109,7 +109,14 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         # Damaged records make zipfile raise errors of a dozen classes.
         except Exception as error:
             reason = str(error).strip("'\"")
-            raise ModelFileError(f"{path} is not a complete model file ({reason}).") from error
+            raise _incomplete(path, reason) from error
+
+
+def _incomplete(path: Path, reason: object) -> ModelFileError:
+    return ModelFileError(
+        f"{path} is not a complete model file ({reason}): need a file that ks.save wrote, whole. "
+        "Copy it again, or save the model again."
+    )
 
 
 def _check_entries(archive: zipfile.ZipFile, path: Path) -> None:
@@ -133,9 +140,9 @@ def _header(archive: zipfile.ZipFile, path: Path) -> Facts:
         number = header["format"]
         checksums = header["checksums"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ModelFileError(f"{path} is not a complete model file ({error}).") from error
+        raise _incomplete(path, error) from error
     if not (isinstance(number, int) and isinstance(checksums, dict)):
-        raise ModelFileError(f"{path} is not a complete model file (format {number!r}).")
+        raise _incomplete(path, f"format {number!r}")
     if number > FORMAT:
         raise ModelFileError(
             f"{path} is of format {number}, and this version of kitchensinks "
