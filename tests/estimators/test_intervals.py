@@ -195,3 +195,10 @@ def test_stochastic_intervals_are_of_rows_that_were_not_fitted():
     lower, upper = model.fit(rows[:300], noise[:300]).predict_interval(rows[300:], COVERAGE)
     inside = ((lower <= noise[300:]) & (noise[300:] <= upper)).mean()
     assert abs(inside - COVERAGE) < 0.08
+
+
+def test_a_coverage_that_is_text_is_shown_as_such():
+    rows, values = noisy(60)
+    model = fitted("path", rows, values)
+    with pytest.raises(ValueError, match=r"coverage='0\.9': need a number between 0 and 1"):
+        model.predict_interval(rows, "0.9")
