@@ -11,7 +11,9 @@ from kitchensinks.features.bases import Binning, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Spread, warp
 from kitchensinks.law import constants
-from kitchensinks.law.candidates import grown
+from kitchensinks.law.candidates import Candidate, grown
+from kitchensinks.law.maps import Found
+from kitchensinks.law.rounds import _leads
 from kitchensinks.law.trials import (
     GridFits,
     Score,
@@ -270,3 +272,42 @@ def test_classes_may_have_another_ridge(data, mapped):
     plain, chosen = (dense_fit(own, frozen, by_classes=by) for by in (False, True))
     assert chosen.error < 1.1 * plain.error
     assert chosen.losses.sum() <= plain.losses.sum()
+
+
+def test_more_features_are_regularised_alike_with_a_stronger_ridge(data, mapped):
+    """Means over draws: of few features, and of many with the ridge that follows."""
+    few, many, ridge, draws = 60, 240, 1.0, 100
+
+    def mean_scores(count, ridge):
+        frozen = [
+            Frozen(mapped, Fourier(gamma=0.5), k, 3, count, np.dtype(float)) for k in range(draws)
+        ]
+        each = [ridge_scores(one.features(data.rows), data, ridge) for one in frozen]
+        return np.mean(each, axis=0)
+
+    def apart(one, other):
+        return float(np.sqrt(np.mean((one - other) ** 2)) / np.std(one))
+
+    paths = [
+        _DensePath(data, Frozen(mapped, Fourier(gamma=0.5), k, 3, few, np.dtype(float)))
+        for k in range(10)
+    ]
+    stronger = float(np.mean([path.ridge_of(many, ridge) for path in paths]))
+    assert 1.3 * ridge < stronger < constants.RIDGE_STEP * ridge
+    target = mean_scores(few, ridge)
+    # Half of what is left is the chance of the draws.
+    same, scaled = (apart(target, mean_scores(many, own)) for own in (ridge, stronger))
+    assert scaled < 0.7 * same
+    # Nearly as many directions as features: the ridge is not determined.
+    assert paths[0].ridge_of(many, 1e-12) == constants.RIDGE_STEP * 1e-12
+
+
+def test_dense_features_of_the_best_kernel_are_not_given_up_after_one_bandwidth():
+    law = np.zeros((1, 2))
+    leading = Found("gaussian", "standard", None, law, np.full(8, 0.1))
+    other = Found("laplacian", "standard", None, law, np.full(8, 0.2))
+    start = Score(1.0, 1.0, None, 1.0, 0.1, 10)
+    dense, behind = (Candidate(one, False, None, start) for one in (leading, other))
+    assert _leads(dense, [other, leading])
+    assert not _leads(behind, [other, leading])
+    assert not _leads(replace(dense, sparse=True), [other, leading])

@@ -177,13 +177,8 @@ def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:
     if not firsts or task.counted > len(task.places):
         return None
     both = try_stages(task, firsts[0], lasts[0])
-    # Each stage has half the budget of one alone; assume that both gain equally from the rest.
-    gains = [
-        one.score.error - one.score.at(affordable(task, one.sparse, share=0.5).components)
-        for one in (both.first, both.last)
-    ]
-    alone = min(candidate.error for candidate in close)
-    return both if both.error - min(gains) < constants.BETTER * alone else None
+    alone = min(candidate.score.error for candidate in close)
+    return both if both.error < constants.BETTER * alone else None
 
 
 def _in_stages(task: LearningRows, both: Stages) -> tuple[Law, Bins]:

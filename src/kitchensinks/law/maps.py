@@ -1,5 +1,6 @@
 """Maps of the columns, and the scales that are learned on them for each kernel."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,6 +98,12 @@ class Found:
         return self.kernel != "linear"
 
     @property
+    def run_error(self) -> float:
+        """The mean held-out error of the last steps or rounds; infinite where there were none."""
+        last = self.errors[-constants.SHORT_COUNTED :]
+        return float(np.mean(last)) if len(last) else math.inf
+
+    @property
     def title(self) -> str:
         """Map and scales, as trials name them."""
         return self.map if self.scaling == "learned" else f"{self.map}, {self.scaling} scales"
@@ -164,9 +171,9 @@ def short_run(job: tuple[LearningRows, tuple[str, str]]) -> tuple[float, Found]:
     plain = mapped(task, name)
     descent = Descent.begin(kernel, _even_scales(task, kernel, plain), steps, task.hot)
     descent = descent.run(_batches(task, plain, steps * batch), steps, batch)
-    error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
-    task.note("map", f"{kernel}, {name}", batch, error)
-    return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
+    found = Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
+    task.note("map", f"{kernel}, {name}", batch, found.run_error)
+    return found.run_error, found
 
 
 def learn_scales(task: LearningRows, founds: list[Found]) -> list[Found]:

@@ -59,12 +59,22 @@ def candidates_of(task: LearningRows, basis: Basis | None, founds: list[Found]) 
     begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for _, look in begun]
     _note_runs(task, [job for job, _ in begun], looks)
-    least = min(look.score.error for look in looks)
-    hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
+    least = constants.HOPELESS_FIRST * min(look.score.error for look in looks)
+    hopeful = [one for one in looks if one.score.error <= least or _leads(one, founds)]
     if task.late(constants.LATE_FACTORS):
         return hopeful
     wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
     return [found or look for found, look in zip(wider, hopeful, strict=True)]
+
+
+def _leads(candidate: Candidate, founds: list[Found]) -> bool:
+    """Whether these are dense features of the scales with the least error in the short runs.
+
+    Those compare kernels, whereas a first look compares bins with features of one bandwidth, which
+    may be far from the best one.
+    """
+    best = first_best([found.run_error for found in founds])
+    return not candidate.sparse and candidate.found is founds[best]
 
 
 def _jobs(

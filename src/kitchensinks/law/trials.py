@@ -13,6 +13,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
+from kitchensinks.fitting.squared import effective_dimension
 from kitchensinks.law import constants
 from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.bins import sum_of_bins
@@ -102,7 +103,8 @@ class TrialRows:
 
 class DenseFit(NamedTuple):
     """Held-out error of a ridge fit on dense features, with half of them, and its losses; its ridge
-    λ = α·n; the features, their weights about their mean, and the level of the targets."""
+    λ = α·n; the features, their weights about their mean, and the level of the targets;
+    the ridge of more features, if that was asked for."""
 
     error: float
     half: float
@@ -112,6 +114,7 @@ class DenseFit(NamedTuple):
     weights: Array
     mean: Array
     level: Array
+    ridge_of_more: float = math.nan
 
     def scores(self, rows: Matrix) -> Array:
         """f of rows (n, d), in blocks."""
@@ -129,12 +132,13 @@ def dense_fit(
     near: float | None = None,
     by_classes: bool = False,
     fixed: float | None = None,
+    more: int | None = None,
 ) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
     Four ridges, or `near` where that is given, and from the best of them on while the error falls;
     `by_classes`: of those that are about as good, the one that `preferred` takes; `fixed`: the one
-    ridge that is to be used.
+    ridge that is to be used; `more`: a number of features that the ridge is wanted for too.
     """
     path = _DensePath(data, frozen)
     if fixed is None:
@@ -153,6 +157,7 @@ def dense_fit(
         tried[best][1],
         path.equations.mean,
         path.equations.target,
+        math.nan if more is None else path.ridge_of(more, best),
     )
 
 
@@ -192,6 +197,19 @@ class _DensePath:
         # Larger by c = K/size: c·(c·G + αI)⁻¹ = (G + α/c·I)⁻¹.
         alpha = ridge / len(self.data.fitted) * size / len(gram)
         return np.asarray(ridge_solve(gram[:size, :size], alpha, cross[:size]))
+
+    def ridge_of(self, count: int, ridge: float) -> float:
+        """The ridge with which `count` features are regularised as these are.
+
+        K random features with ridge λ predict, on average over their draw, as the exact kernel does
+        with a larger ridge κ, and λ = κ·(1 − d/K), where d = Σ s/(s + α) is the effective dimension
+        of the fit. So the same κ needs a larger λ for more features. Where d is nearly K, neither
+        is well determined, and the ridge grows by RIDGE_STEP at most.
+        """
+        gram, most = self.equations.gram, constants.RIDGE_STEP
+        dimension = effective_dimension(gram, ridge / len(self.data.fitted))
+        now, then = 1.0 - dimension / len(gram), 1.0 - dimension / count
+        return ridge * min(then / now, most) if now > 0.0 else ridge * most
 
     def search(self, first: Sequence[float]) -> dict[float, tuple[float, Array]]:
         """Error and weights of the first ridges, and of others from the best on while it falls."""
