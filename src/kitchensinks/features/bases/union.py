@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -93,18 +93,15 @@ class Union(Compound):
 
     def owners(self, count: int) -> Ints:
         """The basis of each draw: always the one furthest behind its share."""
-        shares = self.normalised_shares()
-        given = np.zeros(len(shares))
-        owners = np.empty(count, dtype=np.int64)
-        for k in range(count):
-            owners[k] = np.argmax(shares * (k + 1) - given)
-            given[owners[k]] += 1
-        return owners
+        return _owners(tuple(self.normalised_shares().tolist()), count)
+
+    def _with_counts(self, n_draws: int) -> Iterator[tuple[Basis, int]]:
+        """Each basis with the number of its draws."""
+        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases)).tolist()
+        return zip(self.bases, counts, strict=True)
 
     def n_functions(self, n_draws: int) -> int:
-        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases)).tolist()
-        pairs = zip(self.bases, counts, strict=True)
-        return sum(basis.n_functions(count) for basis, count in pairs)
+        return sum(basis.n_functions(count) for basis, count in self._with_counts(n_draws))
 
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         owners = self.owners(stop)
@@ -165,9 +162,7 @@ class Union(Compound):
         return union.columns
 
     def n_columns(self, n_draws: int) -> int:
-        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases))
-        pairs = zip(self.bases, counts, strict=True)
-        return sum(basis.n_columns(int(count)) for basis, count in pairs)
+        return sum(basis.n_columns(count) for basis, count in self._with_counts(n_draws))
 
     def features(self, theta: Theta, rows: Matrix) -> Matrix:
         union: UnionParts = theta["parts"]
@@ -206,9 +201,7 @@ class Union(Compound):
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
     def scored_entries(self, n_draws: int) -> int:
-        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases))
-        pairs = zip(self.bases, counts, strict=True)
-        return sum(basis.scored_entries(int(count)) for basis, count in pairs)
+        return sum(basis.scored_entries(count) for basis, count in self._with_counts(n_draws))
 
     def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
@@ -226,6 +219,19 @@ class Union(Compound):
         for share, basis in zip(shares, self.bases, strict=True):
             total += share * basis.exact_kernel(rows, others)
         return total
+
+
+@lru_cache(maxsize=64)
+def _owners(shares: tuple[float, ...], count: int) -> Ints:
+    """``Union.owners``, kept because every prediction asks for them."""
+    given = [0] * len(shares)
+    owners = np.empty(count, dtype=np.int64)
+    for k in range(count):
+        behind = [share * (k + 1) - own for share, own in zip(shares, given, strict=True)]
+        owners[k] = behind.index(max(behind))
+        given[owners[k]] += 1
+    owners.flags.writeable = False
+    return owners
 
 
 @dataclass(frozen=True, eq=False)
