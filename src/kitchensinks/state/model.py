@@ -131,10 +131,7 @@ class Model:
         watch: shown every block of rows.
         """
         frozen, (unit, weights) = self.frozen, self._narrow
-        width = _BLOCK_ENTRIES // _REDRAWN_ROWS
-        if frozen.held:
-            width = frozen.basis.scored_entries(frozen.n_components)
-        parts = list(block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))))
+        parts = list(block_slices(rows.shape[0], self._block_rows))
         out = np.empty((rows.shape[0], len(self.intercept)))
         scorer = self._scorer if frozen.held else None
 
@@ -156,6 +153,14 @@ class Model:
         for _ in in_order(score, blocks):
             pass
         return out
+
+    @cached_property
+    def _block_rows(self) -> int:
+        """Rows that are scored at a time."""
+        width, frozen = _BLOCK_ENTRIES // _REDRAWN_ROWS, self.frozen
+        if frozen.held:
+            width = frozen.basis.scored_entries(frozen.n_components)
+        return max(64, _BLOCK_ENTRIES // max(1, width))
 
     @cached_property
     def _narrow(self) -> tuple[Floats, AnyArray]:
