@@ -39,7 +39,7 @@ SETS: dict[str, tuple[str, bool, int | None]] = {
     "forest cover, binary": ("covtype-binary", True, None),
     "ISOLET": ("isolet", False, None),
     "forest cover, 7 classes": ("covtype", True, None),
-    "MNIST": ("mnist", False, 10_000),
+    "MNIST": ("mnist", False, None),
 }
 # Sets that the large trees are shown on.
 DEEP = ("forest cover, binary", "forest cover, 7 classes")
