@@ -2,8 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import kitchensinks as ks
@@ -94,6 +96,34 @@ def test_progress_is_asked_of_a_fit():
     for kind in (ks.KitchenSinkClassifier, ks.KitchenSinkRegressor):
         with pytest.raises(TypeError, match=r"model\.fit\(X, y, verbose=True\)"):
             kind(verbose=True)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [ks.KitchenSinkRegressor(ks.Fourier(), 5), ks.RandomFeatures()]
+)
+def test_an_infinite_entry_is_named_by_its_column(estimator, value):
+    frame = pd.DataFrame(XR, columns=[f"c{k}" for k in range(XR.shape[1])])
+    fitted = clone(estimator).fit(frame, YR)
+    spoilt = frame.copy()
+    spoilt.loc[3, "c2"] = value
+    used = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    for make in (pd.DataFrame, pl.from_pandas):
+        for call in (lambda rows: clone(estimator).fit(rows, YR), used):
+            with pytest.raises(ValueError, match=r"Column 'c2' has -?(inf|1e\+300) in row 4"):
+                call(make(spoilt))
+    with pytest.raises(ValueError, match=r"X\[3, 2\] is -?(inf|1e\+300)"):
+        clone(estimator).fit(spoilt.to_numpy(), YR)
+
+
+@pytest.mark.parametrize("basis", [None, ks.Fourier(), ks.Binning()], ids=repr)
+@pytest.mark.parametrize("rows", [XR, pd.DataFrame({"a": ["x", "y", "z"]})], ids=["array", "frame"])
+def test_one_row_is_not_fitted_without_a_word(basis, rows):
+    model = ks.KitchenSinkRegressor(basis, 20, random_state=0)
+    with pytest.warns(UserWarning, match="There is one row.*need two rows or more"):
+        model.fit(rows[:1], YR[:1])
+    with pytest.warns(UserWarning, match="There is one row"):
+        model.fit(rows[:3], YR[:3], sample_weight=[0, 1, 0])
 
 
 def missing_targets():

@@ -23,6 +23,8 @@ _ADVICE = {
     "infinity or a value too large": (
         "Need finite numbers: replace infinite entries, scale large columns, or give float64 rows."
     ),
+    # An error of `check_size`, which has its own advice.
+    "rows hold an entry": "",
     "could not convert": (
         "Need numbers: encode text columns first (sklearn.preprocessing.OneHotEncoder)."
     ),
@@ -38,6 +40,7 @@ _TABLES = (
     "hold text and missing values."
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
+_FOR_LARGE = ("infinity or a value too large", "rows hold an entry")
 # A row with less than this share of the largest weight has none.
 _LEAST_SHARE = 1e-290
 
@@ -93,10 +96,11 @@ def check_targets(y: Any, dates: bool = True) -> None:
 
 
 @contextmanager
-def advice(tables: bool = False) -> Iterator[None]:
+def advice(tables: bool = False, rows: Any = None) -> Iterator[None]:
     """Replace the advice in an error of scikit-learn's checks by ours.
 
-    tables: True where a mixed table could be given in place of these rows.
+    tables: True where a mixed table could be given in place of these rows; rows: those that are
+    checked, of which an infinite or too large entry is named by its column.
     """
     try:
         yield
@@ -105,13 +109,29 @@ def advice(tables: bool = False) -> Iterator[None]:
         if sign is None:
             raise
         text = _ADVICE[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
-        raise ValueError(f"{str(error).splitlines()[0].rstrip('.')}. {text}") from None
+        where = _largest(rows) if sign in _FOR_LARGE else ""
+        told = f"{str(error).splitlines()[0].rstrip('.')}."
+        raise ValueError(" ".join(part for part in (told, where, text) if part)) from None
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
         raise TypeError(
             f"{error}. Need rows of numbers: an array, a data frame or ks.open_table(...)."
         ) from None
+
+
+def _largest(rows: Any) -> str:
+    """The largest entry of dense rows in words; a frame's by its column, and its row from 1 on."""
+    try:
+        values = np.asarray(rows, dtype=np.float64)
+        row, column = divmod(int(np.nanargmax(np.abs(values))), values.shape[1])
+    except (TypeError, ValueError, IndexError):
+        # Sparse rows, or entries of which NumPy makes no numbers.
+        return ""
+    largest = f"{values[row, column]:.4g}"
+    if hasattr(rows, "columns"):
+        return f"Column {list(rows.columns)[column]!r} has {largest} in row {row + 1}."
+    return f"X[{row}, {column}] is {largest}."
 
 
 def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
