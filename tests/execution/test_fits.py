@@ -289,6 +289,7 @@ def test_unknown_lengths_are_computed(rows, values):
         ({"n_components": "auto"}, "need a number"),
         ({"basis": ks.Reweighted()}, "dense features"),
         ({"solver": "stochastic"}, "solver='stochastic'"),
+        ({"solver": "conjugate"}, "solver='conjugate' is not supported for Dask.*solver='auto'"),
     ],
 )
 def test_what_a_cluster_cannot_do_is_said(rows, values, settings, message):

@@ -132,8 +132,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         checkpoint: Checkpoint | None,
         verbose: Verbose,
     ) -> Self:
-        from kitchensinks.execution.fits import fit_collections
+        from kitchensinks.execution.fits import check_solver, fit_collections
 
+        # Before the other parameters, which would ask for what cannot help.
+        check_solver(Solver.of(self.solver).name)
         check_columns(self, X, reset=True)
         spec = self._spec()
         self._forget()
