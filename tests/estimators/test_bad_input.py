@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import GridSearchCV
 
 import kitchensinks as ks
 from kitchensinks.problem.losses import Hinge, Huber
@@ -90,6 +91,23 @@ def test_parameters_of_a_part_are_sent_there(given, where):
         eval(f"ks.{written}")
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_estimators'"):
         ks.KitchenSinkRegressor(n_estimators=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("effort", "basis__effort"),
+        ("gamma", "basis__gamma"),
+        ("tol", "solver__tol"),
+        ("tau", "loss__tau"),
+    ],
+)
+def test_a_search_over_a_parameter_of_a_part_is_told_its_name(name, meant):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 5, loss="quantile")
+    with pytest.raises(ValueError, match=f"no parameter '{name}': it is {meant}\\."):
+        GridSearchCV(model, {name: [0.5]}, error_score="raise").fit(XR, YR)
+    if meant != "basis__effort":
+        assert model.set_params(**{meant: 0.5}).get_params()[meant] == 0.5
 
 
 def test_progress_is_asked_of_a_fit():

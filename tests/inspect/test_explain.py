@@ -88,6 +88,17 @@ def test_without_a_background_predictions_are_compared_with_fitted_rows(make):
     assert abs(found.base - given.base) < 0.3 * np.std(answers(model, X, found.method))
 
 
+def test_copies_are_among_the_hundred_background_rows_as_often_as_among_all():
+    """Once all copies of a hundred different rows were used, whatever their number."""
+    rows = np.random.default_rng(0).integers(0, 2, size=(5000, 2)).astype(float)
+    rows[:, 0] *= rows[:, 1]
+    model = fourier().fit(rows, rows @ [1.0, 2.0])
+    for background, compared in ((rows, "100 given rows"), (None, "100 fitted rows")):
+        found = ks.explain(model, rows[:1], background)
+        assert found.compared == compared
+        assert abs(found.base - model.predict(rows).mean()) < 0.05
+
+
 def test_a_model_that_remembers_no_rows_compares_those_of_X_and_says_so(tmp_path):
     model, X = regressor()
     ks.save(model, tmp_path / "model.sinks")

@@ -19,7 +19,7 @@ from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
 from kitchensinks.tables.arrays import densify
-from kitchensinks.tables.keys import lowest_keys, row_keys
+from kitchensinks.tables.keys import Keys, row_keys
 from kitchensinks.tables.view import Given
 
 # Up to this many columns, all subsets of them are evaluated.
@@ -156,8 +156,8 @@ def explain(
     ----------
     model : a fitted KitchenSinkClassifier or KitchenSinkRegressor.
     X : the rows to explain, such as `predict` takes.
-    background : rows that predictions are compared with; of more than 100 different ones, 100 are
-        used, chosen by their content. None: the fitted rows that the model remembers, because a
+    background : rows that predictions are compared with; of more than 100, 100 are used, chosen by
+        their content. None: the fitted rows that the model remembers, because a
         prediction is read against those it was learned from. A model from a file remembers none:
         then the rows of X are used, with a warning. ``compared`` says which rows these were.
     method : what is explained: "predict" (the default of a regressor), "predict_proba" (the default
@@ -234,18 +234,32 @@ def _background(
     model: KitchenSink, state: State, given: object, explained: AnyArray
 ) -> tuple[AnyArray, str]:
     """At most a hundred of the background rows, as numbers, and which rows they are."""
+    weights: Floats | None = None
     if given is not None:
         rows, which = known_rows(model, state, given)[:], "given rows"
     elif state.sample is not None:
-        rows, which = state.sample.rows, "fitted rows"
+        rows, weights, which = state.sample.rows, state.sample.weights, "fitted rows"
     elif state.kept is not None:
-        rows, which = state.kept.batch.rows, "fitted rows"
+        (rows, _, weights), which = state.kept.batch, "fitted rows"
     else:
         rows, which = explained, "of the rows explained"
         _warn_forgotten(explained)
-    keys = row_keys(rows, state.law.features.seed)
-    chosen = densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
-    return chosen, f"{len(chosen)} {which}"
+    places = _spread(row_keys(rows, state.law.features.seed), weights)
+    return densify(rows[places]), f"{len(places)} {which}"
+
+
+def _spread(keys: Keys, weights: Floats | None) -> Ints:
+    """Places of all rows, or of a hundred in even steps of weight along the order of their keys.
+
+    Keys are random and depend on the content of a row alone.
+    """
+    weights = np.ones(len(keys)) if weights is None else weights
+    if len(keys) <= _BACKGROUND_ROWS and np.ptp(weights) == 0.0:
+        return np.arange(len(keys))
+    order = np.argsort(keys, kind="stable")
+    total = np.cumsum(weights[order])
+    steps = (np.arange(_BACKGROUND_ROWS) + 0.5) / _BACKGROUND_ROWS
+    return np.asarray(order[np.searchsorted(total, steps * total[-1])])
 
 
 def _warn_forgotten(explained: AnyArray) -> None:
