@@ -163,7 +163,7 @@ def checked_rows(
     """
     floats = [np.float64, np.float32] if dtype is None else dtype
     finite = "allow-nan" if missing else True
-    with np.errstate(over="ignore"), advice():
+    with np.errstate(over="ignore"), advice(rows=rows):
         rows = check_array(
             rows, accept_sparse="csr", dtype=floats, input_name="X", ensure_all_finite=finite
         )

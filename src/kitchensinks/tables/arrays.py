@@ -19,7 +19,10 @@ _ZEROS_ALLOWED = {_NAME: True} if _NAME in signature(_check_sample_weight).param
 
 # Advice for errors of scikit-learn's checks, by a phrase of the message.
 _ADVICE = {
-    "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
+    "contains NaN": (
+        "Fill in or drop missing values first: X.fillna(X.mean()) for a frame, or "
+        "sklearn.impute.SimpleImputer."
+    ),
     "infinity or a value too large": (
         "Need finite numbers: replace infinite entries, scale large columns, or give float64 rows."
     ),
