@@ -170,6 +170,12 @@ def test_tasks_are_counted(rows, values):
     counted = [heard for heard in told if heard[1] is not None]
     assert any(text.startswith("looking at 4 partitions") for text, _, _ in counted)
     assert all(0 <= done <= total for _, done, total in counted)
+    told.clear()
+    regressor().fit(
+        *spread_out(rows, values, chunks=(N_ROWS,)), verbose=lambda *one: told.append(one)
+    )
+    assert any(one[0].startswith("looking at 1 partition") for one in told)
+    assert not any("1 partitions" in one[0] for one in told)
 
 
 # -- lazy --------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def score_collections(
     job = _job(spec, Partitions.of(X, y, sample_weight))
     job = replace(job, recipe=replace(job.recipe, missing=True))
     tasks = tree(job.each(Recipe.hits, delayed(state)), Score.merge)
-    (score,) = job.compute(f"scoring {len(job.partitions.parts)} partitions", tasks)
+    (score,) = job.compute(f"scoring {job.partitions}", tasks)
     return Score(*score).value
 
 

@@ -127,6 +127,9 @@ class Partitions:
             columns.append(_tasks(other))
         return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
 
+    def __str__(self) -> str:
+        return f"{len(self.parts)} partition{'' if len(self.parts) == 1 else 's'}"
+
     def identity(self) -> dict[str, str]:
         """What tells these collections from others before any row is read."""
         columns = self.schema.names or [str(self.schema.n_inputs)]
