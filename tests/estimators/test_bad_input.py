@@ -134,6 +134,22 @@ def test_an_infinite_entry_is_named_by_its_column(estimator, value):
         clone(estimator).fit(spoilt.to_numpy(), YR)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({3: "unknown"}, r"1 values of 80 that are no numbers, such as 'unknown'. Replace them"),
+        ({3: "1.250,5", 5: "3,1"}, r"2 values of 80 .* '1.250,5'. Write decimal commas as points"),
+        (dict.fromkeys(range(80), "high"), r"such as 'high'. Need numbers; for labels use"),
+    ],
+    ids=["stray", "commas", "labels"],
+)
+@pytest.mark.parametrize("make", [np.asarray, pd.Series, list])
+def test_targets_that_are_no_numbers_are_counted_and_shown(words, said, make):
+    targets = [words.get(place, str(value)) for place, value in enumerate(YR)]
+    with pytest.raises(ValueError, match=said):
+        ks.KitchenSinkRegressor(ks.Fourier(), 5).fit(XR, make(targets))
+
+
 @pytest.mark.parametrize("basis", [None, ks.Fourier(), ks.Binning()], ids=repr)
 @pytest.mark.parametrize("rows", [XR, pd.DataFrame({"a": ["x", "y", "z"]})], ids=["array", "frame"])
 def test_one_row_is_not_fitted_without_a_word(basis, rows):

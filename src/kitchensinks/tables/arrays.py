@@ -98,6 +98,28 @@ def check_targets(y: Any, dates: bool = True) -> None:
         )
 
 
+def words_among(y: Any) -> str:
+    """How many targets are no numbers, one of these, and what to do about them.
+
+    >>> words_among(["1,5", "2,5", "3"])
+    "y has 2 values of 3 that are no numbers, such as '1,5'. Write decimal commas as points."
+    """
+    values = [str(value) for value in np.asarray(y, dtype=object).ravel()]
+    odd = [value for value in values if not _is_number(value)] or values
+    told = f"y has {len(odd)} values of {len(values)} that are no numbers, such as {odd[0]!r}."
+    if all(_is_number(value.replace(".", "").replace(",", ".")) for value in odd):
+        return f"{told} Write decimal commas as points."
+    return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 @contextmanager
 def advice(tables: bool = False, rows: Any = None) -> Iterator[None]:
     """Replace the advice in an error of scikit-learn's checks by ours.
