@@ -118,5 +118,7 @@ def test_every_public_name_resolves():
     for name in ks.__all__:
         assert getattr(ks, name) is not None
     assert dir(ks) == sorted(ks.__all__)
+    for module in (ks.plot, ks.losses):
+        assert dir(module) == sorted(module.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Furrier'"):
         ks.Furrier  # noqa: B018

@@ -21,9 +21,9 @@ X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 model = ks.KitchenSinkRegressor(ks.Fourier(), random_state=0).fit(X[:330], y[:330])
 
 # %%
-# Why is this patient's prediction above the mean? The bars sum to the difference.
+# Why is this patient's prediction above the mean of fitted rows? The bars sum to the difference.
 
-found = ks.explain(model, X[330:331], background=X[:330])
+found = ks.explain(model, X[330:331])
 names, parts = zip(*reversed(found.largest(row=0, count=10)), strict=True)
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 ax.barh(names, parts, color=np.where(np.array(parts) > 0, "C3", "C0"))

@@ -109,8 +109,9 @@ def test_help_loads_nothing_heavy_and_every_verb_shows_an_example():
         "try: app(sys.argv[1:])\nexcept SystemExit: pass\n"
         "print({'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow'} & set(sys.modules))"
     )
-    said = python("-c", code, "--help", COLUMNS="100")
+    said = python("-c", code, "--help", COLUMNS="80")
     assert said.rstrip().endswith("set()")
+    assert "..." not in said.partition("Commands:")[2], "a description is cut off"
     for verb in [*WORDS, "demo"]:
         assert verb in said
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import GridSearchCV
 
 import kitchensinks as ks
 from kitchensinks.problem.losses import Hinge, Huber
@@ -90,10 +93,71 @@ def test_parameters_of_a_part_are_sent_there(given, where):
         ks.KitchenSinkRegressor(n_estimators=3)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("effort", "basis__effort"),
+        ("gamma", "basis__gamma"),
+        ("tol", "solver__tol"),
+        ("tau", "loss__tau"),
+    ],
+)
+def test_a_search_over_a_parameter_of_a_part_is_told_its_name(name, meant):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 5, loss="quantile")
+    with pytest.raises(ValueError, match=f"no parameter '{name}': it is {meant}\\."):
+        GridSearchCV(model, {name: [0.5]}, error_score="raise").fit(XR, YR)
+    if meant != "basis__effort":
+        assert model.set_params(**{meant: 0.5}).get_params()[meant] == 0.5
+
+
 def test_progress_is_asked_of_a_fit():
     for kind in (ks.KitchenSinkClassifier, ks.KitchenSinkRegressor):
         with pytest.raises(TypeError, match=r"model\.fit\(X, y, verbose=True\)"):
             kind(verbose=True)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [ks.KitchenSinkRegressor(ks.Fourier(), 5), ks.RandomFeatures()]
+)
+def test_an_infinite_entry_is_named_by_its_column(estimator, value):
+    frame = pd.DataFrame(XR, columns=[f"c{k}" for k in range(XR.shape[1])])
+    fitted = clone(estimator).fit(frame, YR)
+    spoilt = frame.copy()
+    spoilt.loc[3, "c2"] = value
+    used = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    for make in (pd.DataFrame, pl.from_pandas):
+        for call in (lambda rows: clone(estimator).fit(rows, YR), used):
+            with pytest.raises(ValueError, match=r"Column 'c2' has -?(inf|1e\+300) in row 4"):
+                call(make(spoilt))
+    with pytest.raises(ValueError, match=r"X\[3, 2\] is -?(inf|1e\+300)"):
+        clone(estimator).fit(spoilt.to_numpy(), YR)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({3: "unknown"}, r"1 values of 80 that are no numbers, such as 'unknown'. Replace them"),
+        ({3: "1.250,5", 5: "3,1"}, r"2 values of 80 .* '1.250,5'. Write decimal commas as points"),
+        (dict.fromkeys(range(80), "high"), r"such as 'high'. Need numbers; for labels use"),
+    ],
+    ids=["stray", "commas", "labels"],
+)
+@pytest.mark.parametrize("make", [np.asarray, pd.Series, list])
+def test_targets_that_are_no_numbers_are_counted_and_shown(words, said, make):
+    targets = [words.get(place, str(value)) for place, value in enumerate(YR)]
+    with pytest.raises(ValueError, match=said):
+        ks.KitchenSinkRegressor(ks.Fourier(), 5).fit(XR, make(targets))
+
+
+@pytest.mark.parametrize("basis", [None, ks.Fourier(), ks.Binning()], ids=repr)
+@pytest.mark.parametrize("rows", [XR, pd.DataFrame({"a": ["x", "y", "z"]})], ids=["array", "frame"])
+def test_one_row_is_not_fitted_without_a_word(basis, rows):
+    model = ks.KitchenSinkRegressor(basis, 20, random_state=0)
+    with pytest.warns(UserWarning, match="There is one row.*need two rows or more"):
+        model.fit(rows[:1], YR[:1])
+    with pytest.warns(UserWarning, match="There is one row"):
+        model.fit(rows[:3], YR[:3], sample_weight=[0, 1, 0])
 
 
 def missing_targets():

@@ -142,7 +142,7 @@ def test_html_links_to_the_page_of_the_reference(monkeypatch):
         (["Documentation, https://here.example/docs/"], True),
         (["A, b"], False),
     ):
-        links.documentation.cache_clear()
+        links._of_metadata.cache_clear()
         facts = metadata.metadata("numpy")
         del facts["Project-URL"]
         for one in named:
@@ -160,7 +160,19 @@ def test_html_links_to_the_page_of_the_reference(monkeypatch):
             else ("", "")
         )
         monkeypatch.undo()
-    links.documentation.cache_clear()
+    links._of_metadata.cache_clear()
+
+
+@pytest.mark.parametrize("given", ["https://here.example/docs/", "a folder"])
+def test_the_address_of_the_site_may_be_set(given, tmp_path, monkeypatch):
+    from kitchensinks.features import links
+
+    start = "https://here.example/docs"
+    if given == "a folder":
+        given, start = str(tmp_path), tmp_path.as_uri()
+    monkeypatch.setenv(links.VARIABLE, given)
+    page = f"{start}/reference/KitchenSinkRegressor.html"
+    assert page in ks.KitchenSinkRegressor()._repr_html_()
 
 
 def test_estimators_that_can_be_shown_have_a_page():

@@ -1,6 +1,7 @@
 """How far a fit is: from the third second on, on the error stream, with the time left."""
 
 import io
+import re
 import sys
 
 import numpy as np
@@ -131,6 +132,18 @@ def test_a_bar_in_a_terminal_from_the_third_second_on(clock, monkeypatch):
         assert sys.stdout is standard
         found.told("down", 0, 100)
     assert "Counting" in screen.getvalue()
+
+
+def test_a_long_step_leaves_room_for_the_bar(clock):
+    """It took the room of the title, the bar, the share and the time left."""
+    console = pytest.importorskip("rich.console")
+    said = io.StringIO()
+    bar = Bar("[name] fit", console.Console(file=said, force_terminal=True, width=80), 2.0)
+    clock[0] = 3.0
+    bar.told("ridge: 914 features, factor 1.07, squared error 0.7% of " + "what " * 20, 30, 100)
+    bar.close()
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.getvalue())
+    assert re.search(r"\[name\] fit ━{6}.*  30% -:--:-- left  ridge: 914.*…", plain), plain
 
 
 def test_a_bar_ends_where_a_fit_fails(monkeypatch):

@@ -170,6 +170,12 @@ def test_tasks_are_counted(rows, values):
     counted = [heard for heard in told if heard[1] is not None]
     assert any(text.startswith("looking at 4 partitions") for text, _, _ in counted)
     assert all(0 <= done <= total for _, done, total in counted)
+    told.clear()
+    regressor().fit(
+        *spread_out(rows, values, chunks=(N_ROWS,)), verbose=lambda *one: told.append(one)
+    )
+    assert any(one[0].startswith("looking at 1 partition") for one in told)
+    assert not any("1 partitions" in one[0] for one in told)
 
 
 # -- lazy --------------------------------------------------------------------------------
@@ -289,6 +295,7 @@ def test_unknown_lengths_are_computed(rows, values):
         ({"n_components": "auto"}, "need a number"),
         ({"basis": ks.Reweighted()}, "dense features"),
         ({"solver": "stochastic"}, "solver='stochastic'"),
+        ({"solver": "conjugate"}, "solver='conjugate' is not supported for Dask.*solver='auto'"),
     ],
 )
 def test_what_a_cluster_cannot_do_is_said(rows, values, settings, message):
@@ -316,7 +323,7 @@ def test_a_bad_partition_is_named(rows, values):
     wrong = rows.copy()
     wrong[N_ROWS - 1, 2] = np.nan
     X, y = spread_out(wrong, values)
-    with pytest.raises(PartitionError, match=r"Partition 3: .*NaN"):
+    with pytest.raises(PartitionError, match=r"Partition 3: .*NaN.*X.fillna\(X.mean\(\)\)"):
         regressor().fit(X, y)
     X, _ = spread_out(rows, values)
     short = da.concatenate(

@@ -168,6 +168,13 @@ def test_a_checkpoint_of_another_fit_is_refused_with_the_difference(name, tmp_pa
     np.testing.assert_array_equal(first.model_.weights, again.model_.weights)
 
 
+def test_a_checkpoint_of_other_groups_is_refused(tmp_path):
+    model = regressor(basis=ks.Learned(ks.Fourier(), "quick"))
+    model.fit(X[:300], Y[:300], checkpoint=Checkpoint(tmp_path), groups=np.arange(300) % 9)
+    with pytest.raises(ValueError, match=r"of another fit: .*groups was"):
+        model.fit(X[:300], Y[:300], checkpoint=Checkpoint(tmp_path), groups=np.arange(300) % 8)
+
+
 def test_a_checkpoint_of_another_version_or_kind_is_refused(tmp_path, monkeypatch):
     regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     with pytest.raises(ValueError, match="task was regression, now classification"):

@@ -74,6 +74,44 @@ def learned():
 MODELS = [regressor, outputs, frame, two_classes, logistic, classes, bins, learned]
 
 
+@pytest.mark.parametrize("make", [regressor, frame, two_classes, bins, learned])
+def test_without_a_background_predictions_are_compared_with_fitted_rows(make):
+    model, X = make()
+    found = ks.explain(model, X[:2])
+    assert found.compared == "100 fitted rows"
+    assert "(the mean of 100 fitted rows)" in repr(found)
+    total = found.base + found.contributions.sum(axis=1)
+    np.testing.assert_allclose(total, found.predictions, rtol=1e-9)
+    given = ks.explain(model, X[:2], background=X)
+    assert given.compared == "100 given rows"
+    # Two samples of the same rows: about the same mean prediction.
+    assert abs(found.base - given.base) < 0.3 * np.std(answers(model, X, found.method))
+
+
+def test_copies_are_among_the_hundred_background_rows_as_often_as_among_all():
+    """Once all copies of a hundred different rows were used, whatever their number."""
+    rows = np.random.default_rng(0).integers(0, 2, size=(5000, 2)).astype(float)
+    rows[:, 0] *= rows[:, 1]
+    model = fourier().fit(rows, rows @ [1.0, 2.0])
+    for background, compared in ((rows, "100 given rows"), (None, "100 fitted rows")):
+        found = ks.explain(model, rows[:1], background)
+        assert found.compared == compared
+        assert abs(found.base - model.predict(rows).mean()) < 0.05
+
+
+def test_a_model_that_remembers_no_rows_compares_those_of_X_and_says_so(tmp_path):
+    model, X = regressor()
+    ks.save(model, tmp_path / "model.sinks")
+    loaded = ks.load(tmp_path / "model.sinks")
+    with pytest.warns(UserWarning, match="rows of X are compared with each other"):
+        found = ks.explain(loaded, X[:5])
+    assert found.compared == "5 of the rows explained"
+    same = ks.explain(loaded, X[:5], background=X[:5])
+    np.testing.assert_array_equal(found.contributions, same.contributions)
+    with pytest.raises(ValueError, match="give some training rows"):
+        ks.explain(loaded, X[:1])
+
+
 def answers(model, X, method):
     found = getattr(model, method)(X)
     return found[:, 1] if method == "predict_proba" and found.shape[1] == 2 else found

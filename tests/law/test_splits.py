@@ -5,8 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeriesSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    TimeSeriesSplit,
+    cross_validate,
+)
 
 import kitchensinks as ks
 from kitchensinks.law.rounds import _note_runs
@@ -183,6 +190,7 @@ def _rows(X):
         ({"split": 5}, TypeError, "need a splitter of scikit-learn"),
         ({"split": "time"}, TypeError, "need a splitter of scikit-learn"),
         ({"groups": 0.5}, TypeError, "groups=0.5: need a column of X"),
+        ({"groups": ["a"]}, TypeError, r"given to fit: fit\(X, y, groups=...\)"),
         ({"time": True}, TypeError, "time=True: need a column of X"),
         ({"time": np.arange(900.0)}, TypeError, r"^time=.{,40}: need a column of X"),
         ({"time": "who"}, ValueError, "need a column of dates or numbers"),
@@ -223,6 +231,53 @@ def test_a_group_is_not_learned_by_heart():
         )
         assert bool(np.intersect1d(owner[held], owner[fitted]).size) == (groups is None)
     assert errors[0] > 2 * errors[None]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, pd.Series], ids=lambda kind: kind.__name__)
+def test_groups_may_be_given_to_fit_as_to_a_splitter(kind):
+    X, y = frame()
+    named = ks.KitchenSinkRegressor(clone(QUICK).set_params(groups="who"), random_state=0)
+    given = ks.KitchenSinkRegressor(QUICK, random_state=0)
+    given.fit(X, y, groups=kind(X["who"]))
+    assert held_by(given) == held_by(named.fit(X, y))
+    assert held_by(given)[0].endswith("groups")
+    np.testing.assert_array_equal(given.predict(X), named.predict(X))
+
+
+def test_groups_are_routed_to_the_splitter_and_to_the_fit():
+    X, y = frame(300)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ks.KitchenSinkRegressor(QUICK, random_state=0).set_fit_request(groups=True)
+        params = {"groups": X["who"]}
+        found = cross_validate(
+            model, X, y, cv=GroupKFold(2), params=params, return_estimator=True, error_score="raise"
+        )
+    fitted = GroupKFold(2).split(X, y, X["who"])
+    for one, (rows, _) in zip(found["estimator"], fitted, strict=True):
+        alone = clone(model).fit(X.iloc[rows], y[rows], groups=X["who"].iloc[rows])
+        np.testing.assert_array_equal(one.predict(X), alone.predict(X))
+
+
+def test_missing_groups_are_a_group_together():
+    given = np.array(["b", None, "a", None, "b"], dtype=object)
+    for groups in (given, pd.Series(given), [2.0, np.nan, 1.0, np.nan, 2.0]):
+        found = order_of(ks.Learned(), np.zeros((5, 1)), given=groups).groups
+        assert [list(found).index(one) for one in found] == [0, 1, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("basis", "groups", "words"),
+    [
+        (QUICK, np.arange(10), "for 900 rows: need the group of each row"),
+        (ks.Learned(groups="who"), np.arange(900), "leave one out"),
+        (ks.Fourier(), np.arange(900), r"need basis=None or ks.Learned\(...\), or fit without"),
+    ],
+    ids=["length", "twice", "given basis"],
+)
+def test_groups_that_make_no_sense_are_refused(basis, groups, words):
+    X, y = frame()
+    with pytest.raises(ValueError, match=words):
+        ks.KitchenSinkRegressor(basis).fit(X, y, groups=groups)
 
 
 def test_a_record_of_other_splits_takes_no_time_that_is_not_left():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import warnings
 from html.parser import HTMLParser
 
@@ -187,6 +188,16 @@ def test_a_learned_law_shows_its_trials_and_a_frame_its_columns(tmp_path):
     again = ks.load(tmp_path / "model.sinks").report(frame[600:], price[600:], compare=False)
     assert again.score == found.score
     assert again.importances == found.importances
+
+
+def test_missing_values_of_single_rows_are_a_dash():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "when": pd.date_range("2024", periods=200)})
+    frame.loc[::2, "a"], frame.loc[1::2, "when"] = np.nan, pd.NaT
+    found = fourier().fit(frame, np.arange(200.0)).report(frame, np.arange(200.0), compare=False)
+    values = [row.values for row in found.sure + found.unsure]
+    assert all((one["a"] is None) != (one["when"] is None) for one in values)
+    assert not re.search(r">(nan|NaT)<", found._repr_html_())
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -153,7 +153,7 @@ class OnRows(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(OnRows):
-    """Predict every row of a file; labels come with their probabilities."""
+    """Predict every row of a file. Labels come with their probabilities."""
 
     module = "predict"
     example = "sinks predict model.sinks new.csv --id customer --out scores.csv"
@@ -167,7 +167,10 @@ class Predict(OnRows):
 
 @dataclass(frozen=True, kw_only=True)
 class Score(OnRows):
-    """Error and log loss of a classifier, RMSE and R² of a regressor, on a file of rows."""
+    """Score a model on a file of rows.
+
+    Error and log loss of a classifier, RMSE and R² of a regressor.
+    """
 
     module = "predict"
     example = "sinks score model.sinks test.csv"
@@ -177,7 +180,10 @@ class Score(OnRows):
 
 @dataclass(frozen=True, kw_only=True)
 class Report(OnRows):
-    """A page on a model and a file of rows it has not seen: scores, columns, single rows."""
+    """Write a page about a model and its scores on new rows.
+
+    Scores, effects of the columns and single rows, from a file that the model has not seen.
+    """
 
     module = "report"
     example = "sinks report model.sinks test.csv --out report.html"
@@ -194,7 +200,7 @@ class Report(OnRows):
 
 @dataclass(frozen=True, kw_only=True)
 class Info(Verb):
-    """What a model file holds, without loading its weights."""
+    """Show what a model file holds, without loading its weights."""
 
     module = "describe"
     example = "sinks info model.sinks"
@@ -204,7 +210,7 @@ class Info(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Verb):
-    """Write a model as ONNX, checked against the model before it is kept."""
+    """Write a model as ONNX. The file is checked against the model before it is kept."""
 
     module = "describe"
     example = "sinks export model.sinks --onnx model.onnx"
@@ -216,7 +222,10 @@ class Export(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(Training):
-    """The learned law and every basis beside linear, kernel and boosted models."""
+    """Compare our models with linear, kernel and boosted ones.
+
+    The learned law and every basis are fitted and scored on the same rows as the others.
+    """
 
     module = "compare"
     example = "sinks compare train.csv --target income --out compare.png"
@@ -231,7 +240,10 @@ class Compare(Training):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Verb):
-    """How many features, which ridge, and which rate: what the spectrum of a sample suggests."""
+    """Suggest a number of features and a ridge.
+
+    They come from the spectrum of a sample of the rows, with the rate to expect.
+    """
 
     module = "plan"
     example = "sinks plan train.csv --target income"
@@ -250,7 +262,10 @@ class Plan(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Explore(Verb):
-    """A page on this machine that shows what basis, K, gamma and ridge do to two columns."""
+    """Serve a local page that shows what basis, K and ridge do.
+
+    It shows two columns of a table, or built-in sets.
+    """
 
     module = "explore"
     example = "sinks explore train.csv --target income"
@@ -268,7 +283,7 @@ class Explore(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
-    """List the data sets known by name and where they are had; write one as CSV files."""
+    """List the data sets known by name, or write one as CSV files."""
 
     module = "describe"
     example = "sinks datasets wine --out wine, then sinks fit wine/train.csv …"
@@ -288,7 +303,10 @@ class Datasets(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduce(Verb):
-    """Tables and figures of the papers: the printed numbers beside ours."""
+    """Run tables and figures of the papers again.
+
+    The printed numbers stand beside ours.
+    """
 
     module = "reproduce"
     example = "sinks reproduce rks-figure2 --quick"

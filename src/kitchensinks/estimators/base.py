@@ -89,6 +89,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
+        groups: object = None,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
 
@@ -101,13 +102,23 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         ``verbose=True`` shows how far the fit is and the time left, once it has taken two seconds,
         on the error stream: a bar in terminals and notebooks where rich is installed, else lines. A
         function is called with (text, done, total) instead. `freeze` and `partial_fit` take it too.
+
+        ``groups``: the group of each row, (n,), such as a patient or a shop, where rows to be
+        predicted are of other groups: whole groups are held out while the law is learned. A column
+        of X that has them is named by ``ks.Learned(groups="column")`` instead.
         """
         if is_dask(X):
+            if groups is not None:
+                raise ValueError(
+                    "groups are not supported for Dask collections, because a law is learned from "
+                    "a sample: fit without them, or arrays in memory."
+                )
             return self._fit_dask(X, y, sample_weight, checkpoint, verbose)
-        spec, batch = self._first_rows(X, y, sample_weight)
+        spec, batch = self._first_rows(X, y, sample_weight, groups=groups)
+        own = spec.order.groups
         with (
             called(self, spec, verbose, X, y, sample_weight) as spec,
-            resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec,
+            resuming(spec, checkpoint, lambda: batch_identity(batch, own)) as spec,
         ):
             law, bins = find_law(spec.basis, batch, spec.request())
             self.state_ = fitted_state(spec, law, bins, batch, checkpoint)
@@ -121,8 +132,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         checkpoint: Checkpoint | None,
         verbose: Verbose,
     ) -> Self:
-        from kitchensinks.execution.fits import fit_collections
+        from kitchensinks.execution.fits import check_solver, fit_collections
 
+        # Before the other parameters, which would ask for what cannot help.
+        check_solver(Solver.of(self.solver).name)
         check_columns(self, X, reset=True)
         spec = self._spec()
         self._forget()
@@ -149,6 +162,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         sample_weight: SampleWeight,
         classes: ArrayLike | None = None,
         stream: bool = False,
+        groups: object = None,
     ) -> tuple[Spec, Batch]:
         """Check the rows, encode their targets, and discard the state of an earlier fit."""
         spec = self._spec()
@@ -162,7 +176,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
         names = getattr(self, "feature_names_in_", None)
-        order = order_of(spec.basis, known, names)
+        order = order_of(spec.basis, known, names, groups)
         return replace(spec, columns=columns, names=names, order=order), batch
 
     def _forget(self) -> None:

@@ -62,11 +62,11 @@ def float_rows(
     X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
-    with np.errstate(over="ignore"), advice():
+    with np.errstate(over="ignore"), advice(rows=X):
         rows = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=floats, ensure_min_samples=least
         )
-    return check_size(rows, rows.dtype)
+        return check_size(rows, rows.dtype)
 
 
 class Inputs(NamedTuple):
@@ -303,13 +303,13 @@ def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool
         raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.
     finite = True if reset and sparse.issparse(X) else "allow-nan"
-    with advice(tables=not hasattr(X, "columns")):
-        X = validate_data(
+    with advice(tables=not hasattr(X, "columns"), rows=X):
+        rows = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite
         )
-    if scaled and X.dtype == np.float64:
-        check_size(X, np.float64)
-    return X
+        if scaled and rows.dtype == np.float64:
+            check_size(rows, np.float64)
+    return rows
 
 
 def check_columns(estimator: BaseEstimator, X: Given, reset: bool) -> None:

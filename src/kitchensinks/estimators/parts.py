@@ -35,3 +35,12 @@ class OfParts(BaseEstimator):
                 f"{cls.__name__} has no parameter {name!r}: give {cls.__name__}({part})."
             )
         return cast(Self, super().__new__(cls))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of a part are named with it, such as ``basis__effort``."""
+        for name in params.keys() & _PARTS.keys() - set(self._get_param_names()):
+            part = _PARTS[name].rpartition("=ks.")[0] or "basis"
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {name!r}: it is {part}__{name}."
+            )
+        return cast(Self, super().set_params(**params))

@@ -89,13 +89,30 @@ class Bar(Meter):
     """A bar drawn by rich, once the work has taken `after` seconds."""
 
     def __init__(self, title: str, console: Any, after: float) -> None:
-        from rich.progress import Progress, TextColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+        from rich.table import Column
 
         super().__init__(title)
-        # The bar with the time left, then the step that the work is at.
-        columns = (*Progress.get_default_columns(), TextColumn("left  {task.fields[text]}"))
-        # What others print to the standard output stays there.
-        self.progress = Progress(*columns, console=console, transient=True, redirect_stdout=False)
+        # The step that the work is at is cut off where the other columns leave no room.
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+        self.progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(20),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("left  {task.fields[text]}", markup=False, table_column=rest),
+            console=console,
+            transient=True,
+            # What others print to the standard output stays there.
+            redirect_stdout=False,
+            expand=True,
+        )
         self.task = self.progress.add_task(title, total=None, text="")
         self.after, self.opened, self.shown = after, self.begun, False
 

@@ -79,11 +79,12 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
+        groups: object = None,
         gradients: object = None,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
 
-        X, y, sample_weight, checkpoint and verbose are those of :meth:`KitchenSinkClassifier.fit`.
+        All but gradients are those of :meth:`KitchenSinkClassifier.fit`.
 
         gradients : of the targets, by the columns of X, shape (n, d), or (n, outputs, d) for
             several outputs; a row of NaN says that its gradient is not known. The squared errors of
@@ -104,13 +105,13 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         0.0
         """
         if gradients is None:
-            return super().fit(X, y, sample_weight, checkpoint=checkpoint, verbose=verbose)
+            return super().fit(X, y, sample_weight, checkpoint, verbose, groups)
         if is_dask(X) or checkpoint is not None:
             raise ValueError(
                 "gradients are not supported for Dask collections, nor with a checkpoint: fit "
                 "arrays in memory, without one."
             )
-        spec, batch = self._first_rows(X, y, sample_weight)
+        spec, batch = self._first_rows(X, y, sample_weight, groups=groups)
         _check_takes_gradients(spec)
         n_rows, n_outputs = batch.targets.shape
         known = Gradients.of(gradients, n_rows, n_outputs, batch.rows.shape[1])

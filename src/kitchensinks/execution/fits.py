@@ -40,6 +40,8 @@ from kitchensinks.tables.view import Given
 _CALIBRATION = Limits(round(CALIBRATION_ROWS / HELD_OUT), 2**24)
 # Sample that a law is learned from in this process.
 _LEARNED = Limits(45_000, 2**24)
+# The end of errors about what collections do not have.
+_ELSEWHERE = "Rows that fit on one machine's disk can be fitted from there, see ks.open_table."
 
 
 def fit_collections(
@@ -67,7 +69,7 @@ def score_collections(
     job = _job(spec, Partitions.of(X, y, sample_weight))
     job = replace(job, recipe=replace(job.recipe, missing=True))
     tasks = tree(job.each(Recipe.hits, delayed(state)), Score.merge)
-    (score,) = job.compute(f"scoring {len(job.partitions.parts)} partitions", tasks)
+    (score,) = job.compute(f"scoring {job.partitions}", tasks)
     return Score(*score).value
 
 
@@ -174,8 +176,17 @@ def _plain_basis(spec: Spec) -> Basis:
     return cast(Law, basis).features.basis
 
 
+def check_solver(name: str) -> None:
+    """An error for the solvers that pass over the rows many times."""
+    if name in ("conjugate", "stochastic"):
+        raise ValueError(
+            f"solver={name!r} is not supported for Dask collections, because it passes over the "
+            f"rows many times: use solver='auto'. {_ELSEWHERE}"
+        )
+
+
 def _check_possible(spec: Spec) -> None:
-    basis, solver = _plain_basis(spec), spec.solver.name
+    basis = _plain_basis(spec)
     learned = spec.basis if isinstance(spec.basis, Learned) else Learned()
     order = {name: getattr(learned, name) for name in ("split", "groups", "time")}
     asked = [f"{name}={value!r}" for name, value in order.items() if value is not None]
@@ -188,15 +199,9 @@ def _check_possible(spec: Spec) -> None:
         ),
         (basis.learns_draw, f"basis={basis!r}", dense),
         (spec.n_components == "auto" and basis is spec.basis, "n_components='auto'", "a number"),
-        (
-            solver in ("conjugate", "stochastic"),
-            f"solver={solver!r}",
-            "'auto', 'direct' or 'blocks'",
-        ),
     ]
     for wrong, what, need in refused:
         if wrong:
             raise ValueError(
-                f"{what} is not supported for Dask collections: need {need}. Rows that fit on one "
-                "machine's disk can be fitted from there, see ks.open_table."
+                f"{what} is not supported for Dask collections: need {need}. {_ELSEWHERE}"
             )

@@ -65,7 +65,7 @@ class Job:
 
     def looked(self) -> "Job":
         """With what a look at all partitions has found."""
-        text = f"looking at {len(self.partitions.parts)} partitions"
+        text = f"looking at {self.partitions}"
         (seen,) = self.compute(text, tree(self.each(Recipe.look), Seen.merge))
         return replace(self, seen=seen)
 
@@ -134,7 +134,7 @@ class Job:
         dtype: DType | None = None,
     ) -> Sums:
         """All the sums, here; with a checkpoint they come in waves, saved now and then."""
-        text = f"summing {len(self.partitions.parts)} partitions"
+        text = f"summing {self.partitions}"
         if self.checkpoint is None:
             (found,) = self.compute(text, self.sums(self.bundles(), limits, split, dtype))
             return Sums(*found)

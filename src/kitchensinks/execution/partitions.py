@@ -127,6 +127,9 @@ class Partitions:
             columns.append(_tasks(other))
         return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
 
+    def __str__(self) -> str:
+        return f"{len(self.parts)} partition{'' if len(self.parts) == 1 else 's'}"
+
     def identity(self) -> dict[str, str]:
         """What tells these collections from others before any row is read."""
         columns = self.schema.names or [str(self.schema.n_inputs)]
@@ -163,7 +166,7 @@ def checked_rows(
     """
     floats = [np.float64, np.float32] if dtype is None else dtype
     finite = "allow-nan" if missing else True
-    with np.errstate(over="ignore"), advice():
+    with np.errstate(over="ignore"), advice(rows=rows):
         rows = check_array(
             rows, accept_sparse="csr", dtype=floats, input_name="X", ensure_all_finite=finite
         )

@@ -66,7 +66,7 @@ def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[
     sums = job.sums(bundles, limits)
     path = delayed(_candidates)(sums, settings, dtype)
     errors = _errors(job, bundles, delayed(_light)(path, dtype))
-    text = f"summing {len(job.partitions.parts)} partitions, leave-one-out"
+    text = f"summing {job.partitions}, leave-one-out"
     found, fit = job.compute(text, sums, delayed(_best)(path, errors, settings))
     return found, fit
 

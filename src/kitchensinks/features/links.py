@@ -1,22 +1,38 @@
 """Nested parameters and links to documentation, as scikit-learn expects them."""
 
+import os
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
+# An environment variable: the folder or the URL of the built documentation.
+VARIABLE = "KITCHENSINKS_DOCS"
+
+
+def documentation() -> str:
+    """The URL of the documentation, or "" if it is not known.
+
+    It is that of the environment variable KITCHENSINKS_DOCS, a folder or a URL, else that of the
+    project's metadata.
+    """
+    given = os.environ.get(VARIABLE, "")
+    if given and "://" not in given:
+        given = Path(given).resolve().as_uri()
+    return (given or _of_metadata()).rstrip("/")
+
 
 @cache
-def documentation() -> str:
-    """The URL of the documentation from the project's metadata, or ""."""
+def _of_metadata() -> str:
     try:
         named = metadata.metadata("kitchensinks").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         return ""
     addresses: dict[str, str] = dict(one.split(", ", 1) for one in named)
-    return addresses.get("Documentation", "").rstrip("/")
+    return addresses.get("Documentation", "")
 
 
 class Value:

@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def new_axes() -> Any:
     """Axes of a new figure that belongs to no window."""
     try:

@@ -1,6 +1,7 @@
 """Which columns a single prediction comes from: Shapley values of the columns."""
 
 import copy
+import warnings
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import comb
@@ -18,7 +19,7 @@ from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
 from kitchensinks.tables.arrays import densify
-from kitchensinks.tables.keys import lowest_keys, row_keys
+from kitchensinks.tables.keys import Keys, row_keys
 from kitchensinks.tables.view import Given
 
 # Up to this many columns, all subsets of them are evaluated.
@@ -49,6 +50,7 @@ class Explanation:
     data : the rows as they were given, (rows, columns).
     method : which answer of the model is explained.
     outputs : names of the outputs where there are several, or None.
+    compared : which rows the background is, in words.
     """
 
     contributions: Floats
@@ -59,20 +61,22 @@ class Explanation:
     data: AnyArray
     method: str
     outputs: list[Any] | None = None
+    compared: str = "given rows"
 
     def __repr__(self) -> str:
         """The largest contributions to the first predictions.
 
         >>> Explanation(np.array([[1.0, -2.0]]), np.zeros((1, 2)), 5.0, np.array([4.0]), ["a", "b"],
         ...             np.zeros((1, 2)), "predict")
-        <Explanation of predict: 1 × 2 contributions, base 5
+        <Explanation of predict: 1 × 2 contributions, base 5 (the mean of given rows)
         row 0: 4 = base, b -2, a +1>
         """
         count, width = self.contributions.shape[:2]
         base, answers, what = self.base, self.predictions, self.method
         if self.outputs is not None:
             base, answers, what = base[0], answers[:, 0], f"{what} of {self.outputs[0]}"
-        lines = [f"<Explanation of {what}: {count} × {width} contributions, base {base:.6g}"]
+        told = f"{count} × {width} contributions, base {base:.6g} (the mean of {self.compared})"
+        lines = [f"<Explanation of {what}: {told}"]
         for row in range(min(count, _SHOWN)):
             parts = [f"{name} {part:+.6g}" for name, part in self.largest(row, _SHOWN)]
             parts += ["…"] if width > _SHOWN else []
@@ -130,7 +134,7 @@ def _kind() -> type[Explanation]:
 def explain(
     model: object,
     X: Given,
-    background: object,
+    background: object = None,
     method: str | None = None,
     n_permutations: int = 2,
     random_state: Seed = 0,
@@ -152,8 +156,10 @@ def explain(
     ----------
     model : a fitted KitchenSinkClassifier or KitchenSinkRegressor.
     X : the rows to explain, such as `predict` takes.
-    background : rows that predictions are compared with, such as some training rows; of more than
-        100 different ones, 100 are used, chosen by their content.
+    background : rows that predictions are compared with; of more than 100, 100 are used, chosen by
+        their content. None: the fitted rows that the model remembers, because a
+        prediction is read against those it was learned from. A model from a file remembers none:
+        then the rows of X are used, with a warning. ``compared`` says which rows these were.
     method : what is explained: "predict" (the default of a regressor), "predict_proba" (the default
         of a classifier; with two classes, the probability of the second) or "decision_function".
     n_permutations : pairs of orders for each background row; 2 (the default) is the least that has
@@ -186,9 +192,9 @@ def explain(
     state, groups = model._state(), Groups.of(model, model.columns_)
     method = _method(state, method)
     with threads(model.n_jobs):
-        chosen = _background(model, state, background)
-        value = _Value(state, method, chosen, groups)
         rows = densify(known_rows(model, state, X)[:])
+        chosen, compared = _background(model, state, background, rows)
+        value = _Value(state, method, chosen, groups)
         ends = value.at(rows)
         if len(groups.names) <= _EXACT_COLUMNS:
             found = [value.exactly(row, end) for row, end in zip(rows, ends, strict=True)]
@@ -203,8 +209,8 @@ def explain(
     if outputs is None:
         contributions, errors, ends = contributions[..., 0], errors[..., 0], ends[:, 0]
         base = float(base[0])
-    data = _given(X, groups)
-    return Explanation.of(contributions, errors, base, ends, groups.names, data, method, outputs)
+    parts = contributions, errors, base, ends, groups.names, _given(X, groups)
+    return Explanation.of(*parts, method, outputs, compared)
 
 
 def _method(state: State, method: str | None) -> str:
@@ -224,11 +230,48 @@ def _outputs(state: State, count: int) -> list[Any] | None:
     return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
 
 
-def _background(model: KitchenSink, state: State, given: object) -> AnyArray:
-    """At most a hundred of the background rows, as numbers."""
-    rows = known_rows(model, state, given)
-    keys = row_keys(rows[:], state.law.features.seed)
-    return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
+def _background(
+    model: KitchenSink, state: State, given: object, explained: AnyArray
+) -> tuple[AnyArray, str]:
+    """At most a hundred of the background rows, as numbers, and which rows they are."""
+    weights: Floats | None = None
+    if given is not None:
+        rows, which = known_rows(model, state, given)[:], "given rows"
+    elif state.sample is not None:
+        rows, weights, which = state.sample.rows, state.sample.weights, "fitted rows"
+    elif state.kept is not None:
+        (rows, _, weights), which = state.kept.batch, "fitted rows"
+    else:
+        rows, which = explained, "of the rows explained"
+        _warn_forgotten(explained)
+    places = _spread(row_keys(rows, state.law.features.seed), weights)
+    return densify(rows[places]), f"{len(places)} {which}"
+
+
+def _spread(keys: Keys, weights: Floats | None) -> Ints:
+    """Places of all rows, or of a hundred in even steps of weight along the order of their keys.
+
+    Keys are random and depend on the content of a row alone.
+    """
+    weights = np.ones(len(keys)) if weights is None else weights
+    if len(keys) <= _BACKGROUND_ROWS and np.ptp(weights) == 0.0:
+        return np.arange(len(keys))
+    order = np.argsort(keys, kind="stable")
+    total = np.cumsum(weights[order])
+    steps = (np.arange(_BACKGROUND_ROWS) + 0.5) / _BACKGROUND_ROWS
+    return np.asarray(order[np.searchsorted(total, steps * total[-1])])
+
+
+def _warn_forgotten(explained: AnyArray) -> None:
+    """Say that rows are compared with each other; an error where all of them are equal."""
+    why = "background=None, and this model remembers no fitted rows"
+    if (explained == explained[:1]).all():
+        raise ValueError(f"{why}: give some training rows to compare these with as background.")
+    warnings.warn(
+        f"{why}: the rows of X are compared with each other. Give training rows as background to "
+        "compare with those.",
+        stacklevel=4,
+    )
 
 
 def _given(X: Given, groups: Groups) -> AnyArray:

@@ -325,9 +325,7 @@ def in_time(task: LearningRows, candidate: Candidate, share: float = 1.0) -> Lim
         count = max(_fewest(candidate.sparse), int(0.9 * count))
     if count == limit.components:
         return limit
-    return Limit(
-        count - count % 2, f"stopped at {count - count % 2} components: time_limit={whole:g}"
-    )
+    return Limit(count - count % 2, f"stopped at {count - count % 2} components, by the time limit")
 
 
 def _mapping(task: LearningRows, candidate: Candidate) -> float:

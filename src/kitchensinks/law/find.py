@@ -39,6 +39,12 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
     >>> again.features.basis == law.features.basis
     True
     """
+    if len(batch.counted_targets) == 1 and not request.stream:
+        warnings.warn(
+            "There is one row, from which no dependence on the columns can be learned: need two "
+            f"rows or more, and {constants.FEWEST_ROWS} to learn a law.",
+            stacklevel=3,
+        )
     if isinstance(basis, Law):
         return _again(basis, batch, request)
     if isinstance(basis, Basis):

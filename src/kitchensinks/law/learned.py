@@ -134,9 +134,10 @@ class Learned(Linked):
             column = getattr(self, name)
             whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
             if not (column is None or isinstance(column, str) or whole):
+                how = " The group of each row is given to fit: fit(X, y, groups=...)."
                 raise TypeError(
                     f"{name}={reprlib.repr(column)}: need a column of X, by its name or its "
-                    "place, or None."
+                    f"place, or None.{how if name == 'groups' else ''}"
                 )
 
     def _check_basis(self) -> None:

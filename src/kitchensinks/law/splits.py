@@ -5,6 +5,7 @@ are chosen in the same way.
 """
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
 from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.arrays import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify, describe
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Date, Number
 from kitchensinks.tables.table import Table
@@ -48,15 +49,26 @@ class Order(NamedTuple):
 NO_ORDER = Order()
 
 
-def order_of(learned: object, rows: Matrix, names: Sequence[str] | None = None) -> Order:
+def order_of(
+    learned: object, rows: Matrix, names: Sequence[str] | None = None, given: object = None
+) -> Order:
     """Groups and times of rows from the named columns; names: of the columns of an array.
 
-    Without a named column, the times are those of a date column that orders the rows.
+    Without a named column, the times are those of a date column that orders the rows. given: the
+    group of each row, in place of a column.
     """
     if not isinstance(learned, Learned):
+        if given is not None:
+            raise ValueError(
+                "groups say which rows are held out while a law is learned, and this basis is "
+                f"given ({reprlib.repr(learned)}): need basis=None or ks.Learned(...), or fit "
+                "without groups. In cross-validation the splitter needs them, such as GroupKFold."
+            )
         return NO_ORDER
     groups = times = None
-    if learned.groups is not None:
+    if given is not None:
+        groups = _given_groups(given, rows.shape[0], learned)
+    elif learned.groups is not None:
         groups = _groups(rows, learned.groups, names)
     if learned.time is not None:
         times = _times(rows, learned.time, names)
@@ -64,6 +76,23 @@ def order_of(learned: object, rows: Matrix, names: Sequence[str] | None = None) 
         return Order(groups, times)
     times = _dates(rows) if isinstance(rows, Rows) else None
     return NO_ORDER if times is None else Order(None, times, dated=True)
+
+
+def _given_groups(given: Any, n_rows: int, learned: Learned) -> NDArray[np.int64]:
+    """The number of each row's group, from numbers or names; missing ones are a group together."""
+    if learned.groups is not None:
+        raise ValueError(
+            f"groups were given to fit, and Learned has groups={learned.groups!r}: leave one out."
+        )
+    own = np.asarray(given)
+    if own.shape != (n_rows,):
+        raise ValueError(
+            f"groups are {describe(own)} for {n_rows} rows: need the group of each row, such as "
+            "a column of a data frame."
+        )
+    # Text compares with text; names and None of one array do not.
+    own = own.astype(str) if own.dtype.kind == "O" else own
+    return np.unique(own, return_inverse=True)[1].astype(np.int64)
 
 
 def _groups(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDArray[np.int64]:

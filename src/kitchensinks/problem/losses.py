@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class Squared(Loss):
     """(y - u)², with conjugate a²/4 + a·y."""
 

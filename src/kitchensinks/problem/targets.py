@@ -20,7 +20,7 @@ from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.tables.arrays import check_targets
+from kitchensinks.tables.arrays import check_targets, words_among
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -371,9 +371,8 @@ class Numbers:
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
-            raise ValueError(
-                f"y: {error}. Need numbers; for labels use KitchenSinkClassifier."
-            ) from None
+            need = "Need numbers; for labels use KitchenSinkClassifier."
+            raise ValueError(f"{words_among(y)} {need}") from None
         if y.ndim > 2:
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
         _refuse_missing(np.isnan(y))

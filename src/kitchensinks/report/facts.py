@@ -305,6 +305,11 @@ def _coverage(sample: Sample) -> float | None:
     return float(np.mean((lower <= sample.y) & (sample.y <= upper)))
 
 
+def _or_none(value: Any) -> Any:
+    """A value in words; None if it is missing."""
+    return None if str(value) in ("nan", "NaT", "<NA>") else in_words(value)
+
+
 def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[Row], list[Row]]:
     """Rows of most and of least certainty; for numbers, of least and of largest error."""
     classes = sample.classes
@@ -318,7 +323,7 @@ def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[R
     columns = {str(sample.names[place]): sample.column(place) for place in shown}
 
     def row(place: int) -> Row:
-        values = {name: in_words(column[place]) for name, column in columns.items()}
+        values = {name: _or_none(column[place]) for name, column in columns.items()}
         truth = in_words(sample.y[place])
         return Row(place, truth, in_words(predictions[place]), float(certainty[place]), values)
 

@@ -125,11 +125,12 @@ def identity_of(spec: Spec) -> dict[str, str]:
     return facts | {"random_state": str(spec.seed)} if spec.seed_given else facts
 
 
-def batch_identity(batch: Batch) -> dict[str, str]:
-    """What identifies the rows, targets and weights of a batch."""
+def batch_identity(batch: Batch, groups: AnyArray | None = None) -> dict[str, str]:
+    """What identifies the rows, targets, weights and groups of a batch."""
     facts = {f"data ({name})": value for name, value in _rows_identity(batch.rows).items()}
     facts["targets"] = _digest(np.asarray(batch.targets))
     facts["weights"] = "none" if batch.weights is None else _digest(batch.weights)
+    facts["groups"] = "none" if groups is None else _digest(groups)
     return facts
 
 

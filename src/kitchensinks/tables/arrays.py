@@ -19,10 +19,15 @@ _ZEROS_ALLOWED = {_NAME: True} if _NAME in signature(_check_sample_weight).param
 
 # Advice for errors of scikit-learn's checks, by a phrase of the message.
 _ADVICE = {
-    "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
+    "contains NaN": (
+        "Fill in or drop missing values first: X.fillna(X.mean()) for a frame, or "
+        "sklearn.impute.SimpleImputer."
+    ),
     "infinity or a value too large": (
         "Need finite numbers: replace infinite entries, scale large columns, or give float64 rows."
     ),
+    # An error of `check_size`, which has its own advice.
+    "rows hold an entry": "",
     "could not convert": (
         "Need numbers: encode text columns first (sklearn.preprocessing.OneHotEncoder)."
     ),
@@ -38,6 +43,7 @@ _TABLES = (
     "hold text and missing values."
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
+_FOR_LARGE = ("infinity or a value too large", "rows hold an entry")
 # A row with less than this share of the largest weight has none.
 _LEAST_SHARE = 1e-290
 
@@ -92,11 +98,34 @@ def check_targets(y: Any, dates: bool = True) -> None:
         )
 
 
+def words_among(y: Any) -> str:
+    """How many targets are no numbers, one of these, and what to do about them.
+
+    >>> words_among(["1,5", "2,5", "3"])
+    "y has 2 values of 3 that are no numbers, such as '1,5'. Write decimal commas as points."
+    """
+    values = [str(value) for value in np.asarray(y, dtype=object).ravel()]
+    odd = [value for value in values if not _is_number(value)] or values
+    told = f"y has {len(odd)} values of {len(values)} that are no numbers, such as {odd[0]!r}."
+    if all(_is_number(value.replace(".", "").replace(",", ".")) for value in odd):
+        return f"{told} Write decimal commas as points."
+    return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 @contextmanager
-def advice(tables: bool = False) -> Iterator[None]:
+def advice(tables: bool = False, rows: Any = None) -> Iterator[None]:
     """Replace the advice in an error of scikit-learn's checks by ours.
 
-    tables: True where a mixed table could be given in place of these rows.
+    tables: True where a mixed table could be given in place of these rows; rows: those that are
+    checked, of which an infinite or too large entry is named by its column.
     """
     try:
         yield
@@ -105,13 +134,29 @@ def advice(tables: bool = False) -> Iterator[None]:
         if sign is None:
             raise
         text = _ADVICE[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
-        raise ValueError(f"{str(error).splitlines()[0].rstrip('.')}. {text}") from None
+        where = _largest(rows) if sign in _FOR_LARGE else ""
+        told = f"{str(error).splitlines()[0].rstrip('.')}."
+        raise ValueError(" ".join(part for part in (told, where, text) if part)) from None
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
         raise TypeError(
             f"{error}. Need rows of numbers: an array, a data frame or ks.open_table(...)."
         ) from None
+
+
+def _largest(rows: Any) -> str:
+    """The largest entry of dense rows in words; a frame's by its column, and its row from 1 on."""
+    try:
+        values = np.asarray(rows, dtype=np.float64)
+        row, column = divmod(int(np.nanargmax(np.abs(values))), values.shape[1])
+    except (TypeError, ValueError, IndexError):
+        # Sparse rows, or entries of which NumPy makes no numbers.
+        return ""
+    largest = f"{values[row, column]:.4g}"
+    if hasattr(rows, "columns"):
+        return f"Column {list(rows.columns)[column]!r} has {largest} in row {row + 1}."
+    return f"X[{row}, {column}] is {largest}."
 
 
 def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
