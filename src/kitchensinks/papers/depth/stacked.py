@@ -107,7 +107,7 @@ class _StackedSinks(Linked):
         rows = self._rows(X)
         # Scales the scores so that their total variance equals that of the columns.
         scale = 1.0 if self.scaler_ is None else self.scaler_.scale
-        variance = float((spread.squares / spread.weight / scale**2).sum())
+        variance = float(((spread.deviation / scale) ** 2).sum())
         emphasis = math.sqrt(variance / targets.shape[1])
         self.chains_ = []
         for start in range(n_layers):
