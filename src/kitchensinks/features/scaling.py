@@ -83,7 +83,7 @@ class Spread(NamedTuple):
 def _power(sizes: Floats | float) -> Floats:
     """The power of two at or below each positive number, and 1 for 0."""
     exponents = np.frexp(np.where(np.asarray(sizes) > 0.0, sizes, 1.0))[1] - 1
-    return np.ldexp(1.0, np.maximum(exponents, _LEAST_EXPONENT))
+    return np.asarray(np.ldexp(1.0, np.maximum(exponents, _LEAST_EXPONENT)))
 
 
 @dataclass(frozen=True, eq=False)
