@@ -217,3 +217,9 @@ def test_one_row_in_a_ball_has_no_freedom():
         model.fit(FEW, np.full(len(FEW), 2.0), sample_weight=np.eye(len(FEW))[0])
     assert model.effective_dimension_ == 0.0
     np.testing.assert_allclose(model.predict(FEW), 2.0)
+
+
+@pytest.mark.parametrize("kind", [ks.StackedSinksRegressor, ks.KitchenSinkPCA])
+def test_weights_whose_sum_overflows_are_refused(kind):
+    with pytest.raises(ValueError, match="divide all of them by a constant"):
+        kind(random_state=0).fit(FEW, NOISY, sample_weight=np.full(len(FEW), 1e308))
