@@ -29,6 +29,7 @@ PARAMETERS = [
     ({"alpha": -1.0}, ValueError, r"alpha=-1.0: need a finite number of 0 or more, or 'auto'"),
     ({"alpha": np.nan}, ValueError, r"alpha=nan: need a finite number"),
     ({"alpha": np.inf}, ValueError, r"alpha=inf: need a finite number"),
+    ({"alpha": 10**400}, ValueError, r"need a finite number of 0 or more, or 'auto'"),
     ({"alpha": "x"}, ValueError, r"alpha='x': need a finite number of 0 or more, or 'auto'"),
     ({"alpha": None}, ValueError, r"alpha=None: need"),
     ({"alpha": True}, ValueError, r"alpha=True: need"),

@@ -202,3 +202,28 @@ def test_odd_columns_give_finite_predictions(name):
     model = regressor().fit(frame, Y)
     assert np.isfinite(model.predict(frame)).all()
     assert model.score(frame, Y) > 0.8
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan, 1.5])
+@pytest.mark.parametrize("mixed", [True, False])
+def test_sparse_columns_of_a_frame_are_columns(mixed, fill):
+    """Arrow refused them beside text, and scikit-learn where they are not filled with zeros."""
+    plain = FRAME.assign(a=FRAME.a.where(FRAME.a > 0.0, 0.0))
+    plain = plain if mixed else plain[["a", "b"]]
+    sparse = plain.astype(
+        {name: pd.SparseDtype(float, fill) for name in plain.columns if name != "c"}
+    )
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0)
+    one, other = model.fit(plain, Y).predict(plain), model.fit(sparse, Y).predict(sparse)
+    np.testing.assert_allclose(other, one, rtol=1e-6)
+
+
+def test_columns_of_records_are_refused_in_words():
+    polars = pytest.importorskip("polars")
+    records = [{"x": 1.0, "y": 2.0}] * N
+    ranges = pyarrow.Table.from_pandas(pd.DataFrame({"r": pd.cut(FRAME.a, 3), "b": FRAME.b}))
+    for rows in (polars.DataFrame({"r": records}), polars.DataFrame({"r": records, "b": Y})):
+        with pytest.raises(ValueError, match="column 'r' holds struct"):
+            regressor().fit(rows, Y)
+    with pytest.raises(ValueError, match="leave it out, or make it numbers or text"):
+        regressor().fit(ranges, Y)

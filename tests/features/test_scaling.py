@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kitchensinks.features.scaling import Spread, warp
+from kitchensinks.features.scaling import Scaler, Spread, warp
 from kitchensinks.numerics.warps import BEND, LINEAR, SQUASH
 
 RNG = np.random.default_rng(0)
@@ -54,3 +54,26 @@ def test_zeros_and_ones_stay_as_they_are_however_rare():
     column = np.zeros(10_000)
     column[:3] = 1.0
     assert kinds_of(column) == [LINEAR]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e150])
+@pytest.mark.parametrize("weight", [1e-300, 1.0, 1e290])
+def test_spreads_neither_overflow_nor_vanish(size, weight):
+    rows = np.random.default_rng(0).normal(3.0, 2.0, size=(50, 2))
+    weights = np.random.default_rng(1).uniform(0.5, 1.0, 50)
+    plain = Spread.of(rows, weights)
+    whole = Spread.of(size * rows, weight * weights)
+    parts = [Spread.of(size * rows[i::2], weight * weights[i::2]) for i in range(2)]
+    for other in (whole, parts[0].merge(parts[1])):
+        np.testing.assert_allclose(other.deviation / size, plain.deviation, rtol=1e-12)
+        np.testing.assert_allclose(other.mean / size, plain.mean, rtol=1e-12)
+        standard = Scaler.over(other).apply(size * rows, np.float64)
+        np.testing.assert_allclose(standard, Scaler.over(plain).apply(rows, np.float64), rtol=1e-9)
+
+
+def test_float32_values_near_their_limit_are_scaled():
+    """Differences overflowed, and rows were refused for an infinite entry that they had not."""
+    rows = np.array([[1.0], [-1.0], [-1.0], [0.0]], np.float32) * np.finfo(np.float32).max
+    scaled = Scaler.over(Spread.of(rows)).apply(rows, np.float32)
+    expected = np.array([[1.25], [-0.75], [-0.75], [0.25]]) / np.sqrt(11.0 / 16.0)
+    np.testing.assert_allclose(scaled, expected, rtol=1e-6)

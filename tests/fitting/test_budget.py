@@ -81,3 +81,15 @@ def test_deviations_of_a_default_model_are_given_or_refused_with_advice_that_wor
     ).fit(ROWS, TARGETS)
     mean, deviation = advised.predict(ROWS[:50], return_std=True)
     assert (np.abs(mean - TARGETS[:50]) < 5 * deviation).mean() > 0.9
+
+
+def test_a_pool_that_the_budget_cannot_hold_is_refused_with_the_smallest_that_works():
+    """One block of draws took 600 MB with a budget of 200 MB."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    solver = ks.Solver(memory_budget="20MB")
+    for basis in (ks.Maxout(pool=10**9), ks.Union([ks.Fourier(), ks.Maxout(pool=10**9)])):
+        model = ks.KitchenSinkRegressor(basis, 5, solver=solver, random_state=0)
+        with pytest.raises(ValueError, match=r"need memory_budget='6144\d{3}MB' or more"):
+            model.fit(rows, rows[:, 0])
+    model = ks.KitchenSinkRegressor(ks.Maxout(pool=300), 5, solver=solver, random_state=0)
+    assert np.isfinite(model.fit(rows, rows[:, 0]).predict(rows)).all()

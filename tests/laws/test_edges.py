@@ -164,3 +164,62 @@ def in_a_ball(features, targets, weights, radius):
 
     log = brentq(lambda log: np.linalg.norm(solution(log)) - radius, -60.0, 5.0, xtol=1e-12)
     return (features - centre) @ solution(log) + mean
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e150])
+@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning(), QUICK], ids=repr)
+def test_columns_of_any_size_count_as_much(size, basis):
+    """Squares of 1e-160 vanish, and the column counted as a constant."""
+    model = ks.KitchenSinkRegressor(basis, None if basis is QUICK else 30, random_state=0)
+    units = np.array([size, 1.0, 1.0, 1.0])
+    targets = MORE[:200, 0] ** 2
+    plain = model.fit(MORE[:200], targets).predict(MORE)
+    other = model.fit(MORE[:200] * units, targets).predict(MORE * units)
+    np.testing.assert_allclose(other, plain, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_columns_and_weights_of_any_size_together(size):
+    """Weights times squares overflowed, or vanished, and the column was lost without a word."""
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0)
+    rows, weights = MORE * [size**0.6, 1.0, 1.0, 1.0], np.full(len(MORE), size)
+    plain = model.fit(rows, MORE[:, 0] ** 2).predict(rows)
+    other = model.fit(rows, MORE[:, 0] ** 2, sample_weight=weights).predict(rows)
+    np.testing.assert_allclose(other, plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("ball", [ks.SupBall(1.0), ks.SupBall(1e4), ks.L2Ball(1e-3)], ids=repr)
+@pytest.mark.parametrize("basis", [ks.Stumps(), ks.Binning(), ks.Sigmoid()], ids=repr)
+def test_kinked_losses_of_few_rows_in_a_ball_converge(basis, ball):
+    """With constant features the gap was called zero where it was not known; with others, penalties
+    grew until no weight could move."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = rng.random((7, 1)) < 0.5 if seed % 2 else rng.normal(size=(7, 1))
+        weights = (rng.random(7) < 0.6).astype(float)
+        weights[:2] = 1.0
+        classes = np.arange(7) % 2
+        kinds = ((ks.KitchenSinkClassifier, "hinge", classes),)
+        kinds += ((ks.KitchenSinkRegressor, "quantile", rng.normal(size=7)),)
+        for kind, loss, targets in kinds:
+            model = kind(basis, 1 + seed % 3, loss=loss, constraint=ball, random_state=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                model.fit(rows, targets, sample_weight=weights)
+            assert model.converged_
+            assert np.isfinite(model.gap_)
+
+
+def test_one_row_in_a_ball_has_no_freedom():
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, constraint=ks.L2Ball(1.0), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model.fit(FEW, np.full(len(FEW), 2.0), sample_weight=np.eye(len(FEW))[0])
+    assert model.effective_dimension_ == 0.0
+    np.testing.assert_allclose(model.predict(FEW), 2.0)
+
+
+@pytest.mark.parametrize("kind", [ks.StackedSinksRegressor, ks.KitchenSinkPCA])
+def test_weights_whose_sum_overflows_are_refused(kind):
+    with pytest.raises(ValueError, match="divide all of them by a constant"):
+        kind(random_state=0).fit(FEW, NOISY, sample_weight=np.full(len(FEW), 1e308))

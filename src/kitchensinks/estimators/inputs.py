@@ -379,6 +379,8 @@ def _is_plain(series: object) -> bool:
     if "categor" in kind or "enum" in kind:
         return False
     values = np.asarray(series)
+    if values.ndim != 1:
+        return False
     if values.dtype.kind in "biu":
         return True
     if values.dtype.kind == "f":

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import _check_sample_weight
 
 from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_rows
 from kitchensinks.estimators.transform import check_basis
@@ -27,7 +26,7 @@ from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
 from kitchensinks.state.streams import add_rows
-from kitchensinks.tables.arrays import numeric_weights
+from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.view import Given
 
@@ -392,7 +391,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
             X = X.astype(self.draw_.dtype, copy=False)
         if sample_weight is None:
             return X, None
-        return X, numeric_weights(_check_sample_weight(sample_weight, X), X.shape[0])
+        return X, check_weights(sample_weight, X, positive=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_principal")

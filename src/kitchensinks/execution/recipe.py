@@ -115,9 +115,10 @@ class Score(NamedTuple):
             raise ValueError("There are no rows of positive weight to score.")
         if self.spread is None:
             return float(self.hits[0] / self.weight)
-        explained = 1.0 - self.hits / np.where(self.spread.squares > 0, self.spread.squares, 1.0)
+        squares = self.weight * self.spread.variance
+        explained = 1.0 - self.hits / np.where(squares > 0, squares, 1.0)
         constant = np.where(self.hits > 0, 0.0, 1.0)
-        return float(np.mean(np.where(self.spread.squares > 0, explained, constant)))
+        return float(np.mean(np.where(squares > 0, explained, constant)))
 
 
 # -- tasks -------------------------------------------------------------------------------

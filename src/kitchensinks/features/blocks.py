@@ -1,5 +1,6 @@
 """Features of rows in blocks of bounded size, recomputed or cached between passes."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -89,6 +90,16 @@ class FeatureBlocks:
     def least_bytes(self) -> float:
         """Memory of the smallest block, in bytes."""
         return float(min(_SMALLEST_BLOCK, self.n_rows) * self._row_bytes)
+
+    def check_draw(self) -> None:
+        """Raise an error where the budget cannot hold the numbers of one block of draws."""
+        needed = 8.0 * self.frozen.basis.drawn_entries(self.frozen.n_inputs)
+        if needed > self.memory_budget:
+            raise ValueError(
+                f"memory_budget={self.memory_budget / 1e6:.3g}MB cannot hold one block of draws: "
+                f"need memory_budget='{math.ceil(needed / 1e6)}MB' or more, or fewer numbers for "
+                "each draw (such as a smaller pool)."
+            )
 
     @property
     def _whole(self) -> int:

@@ -16,22 +16,29 @@ from kitchensinks.tables.arrays import densify
 # 2·10⁻⁹, so that normal columns of any realistic length stay linear; the largest of 100 lognormal
 # values is as far out in half of all columns.
 _HEAVY = 6.0
+# Exponent of the smallest unit that a number is divided by, which is not denormal.
+_LEAST_EXPONENT = int(np.finfo(float).minexp)
+# A deviation beyond which differences of float32 values may overflow.
+_WIDE = 1e30
 # Quantiles that a rank map interpolates.
 _KNOTS = 257
 
 
 class Spread(NamedTuple):
-    """Total weight, mean, summed squared deviation and range of each column; parts merge.
+    """Total weight, mean, standard deviation and range of each column; parts merge.
+
+    Deviations are kept in place of sums of squares, which overflow or vanish where rows or weights
+    are very large or very small.
 
     >>> rows = np.array([[1.0], [2.0], [6.0]])
     >>> both = Spread.of(rows[:1]).merge(Spread.of(rows[1:]))
-    >>> float(both.mean[0]), float(both.squares[0])
+    >>> float(both.mean[0]), round(float(both.weight * both.variance[0]), 9)
     (3.0, 14.0)
     """
 
     weight: float
     mean: Floats
-    squares: Floats
+    deviation: Floats
     low: Floats
     high: Floats
 
@@ -44,14 +51,21 @@ class Spread(NamedTuple):
         if total == 0.0:
             zeros, edge = np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf)
             return cls(0.0, zeros, zeros, edge, -edge)
+        if not (counted := weights > 0).all():
+            rows, weights = rows[counted], weights[counted]
         mean = (weights / total) @ rows
-        counted = rows if (weights > 0).all() else rows[weights > 0]
-        squares = weights @ (rows - mean) ** 2
-        return cls(total, mean, squares, counted.min(axis=0), counted.max(axis=0))
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        # Units are powers of two: dividing by them rounds nothing.
+        unit, own = _power(high - low), float(_power(total))
+        squares = rows - mean
+        squares /= unit
+        np.square(squares, out=squares)
+        variance = (weights / own) @ squares / (total / own)
+        return cls(total, mean, unit * np.sqrt(variance), low, high)
 
     @property
     def variance(self) -> Floats:
-        return self.squares / max(self.weight, np.finfo(float).tiny)
+        return self.deviation**2
 
     def merge(self, other: "Spread") -> "Spread":
         """The summary of both parts together (Chan, Golub and LeVeque)."""
@@ -60,9 +74,16 @@ class Spread(NamedTuple):
             return self
         share = other.weight / weight
         step = other.mean - self.mean
-        squares = self.squares + other.squares + self.weight * share * step**2
+        within = np.hypot(np.sqrt(1.0 - share) * self.deviation, np.sqrt(share) * other.deviation)
+        deviation = np.hypot(within, np.sqrt(share * (1.0 - share)) * step)
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        return Spread(weight, self.mean + share * step, squares, low, high)
+        return Spread(weight, self.mean + share * step, deviation, low, high)
+
+
+def _power(sizes: Floats | float) -> Floats:
+    """The power of two at or below each positive number, and 1 for 0."""
+    exponents = np.frexp(np.where(np.asarray(sizes) > 0.0, sizes, 1.0))[1] - 1
+    return np.asarray(np.ldexp(1.0, np.maximum(exponents, _LEAST_EXPONENT)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +106,10 @@ class Scaler:
 
         (Indicators stay unscaled, so that a rare category does not weigh more than a common one.)
         """
-        variance = spread.variance
         # A column that varies by rounding errors only is constant.
         rounding = 10 * np.finfo(float).eps * np.abs(spread.mean)
-        kept = (variance <= rounding**2) | (variance <= np.finfo(float).tiny)
-        scale = np.where(kept, np.maximum(1.0, rounding), np.sqrt(variance))
+        kept = spread.deviation <= np.maximum(rounding, np.finfo(float).tiny)
+        scale = np.where(kept, np.maximum(1.0, rounding), spread.deviation)
         if unscaled is not None:
             scale = np.where(unscaled, 1.0, scale)
         return cls(spread.mean, scale, spread.low, spread.high)
@@ -139,8 +159,10 @@ class Scaler:
         """Standardised rows of the given dtype; the mean is subtracted in float64."""
         rows = self.clipped(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
-        # float32 is accurate enough while the mean is not much larger than the spread.
-        if narrow and (np.abs(self.mean) <= 100 * self.scale).all():
+        # float32 is accurate enough while the mean is not much larger than the spread, and wide
+        # enough for differences of values that are not near its own limit.
+        tame = (np.abs(self.mean) <= 100 * self.scale) & (self.scale < _WIDE)
+        if narrow and tame.all():
             out = rows - self.mean.astype(np.float32)
             out /= self.scale.astype(np.float32)
             return np.asarray(out)

@@ -33,8 +33,6 @@ _HELD_ENTRIES = 2**28
 _POOL_ENTRIES = 2**29
 # Increase of these budgets for each byte of the arrays in the file.
 _ENTRIES_A_BYTE = 64
-# Most directions that are made orthogonal together; structured ones take less memory.
-_TOGETHER = 1024
 # Types of the arrays that draws learn from rows, by name.
 _LEARNED: dict[str, type] = {
     "names": np.uint64,
@@ -57,7 +55,7 @@ def check_size(frozen: Frozen, held: int, learned: Arrays) -> None:
     if n_inputs < 1 or not 1 <= n_components <= max(held, 1):
         raise ValueError(f"{n_components} draws of {n_inputs} inputs in {held} bytes of arrays")
     basis.require_resolved()
-    more, block = _ENTRIES_A_BYTE * held, _block_entries(basis, n_inputs)
+    more, block = _ENTRIES_A_BYTE * held, basis.drawn_entries(n_inputs)
     _within("one block of draws", block, _BLOCK_ENTRIES + more)
     if frozen.held:
         whole = n_components * n_inputs * _planes(basis)
@@ -75,26 +73,9 @@ def _within(what: str, entries: int, budget: int) -> None:
         )
 
 
-def _inner(basis: Basis) -> list[Basis]:
-    """The bases that a basis consists of; itself if it is not a compound."""
-    own: list[Basis] = []
-    for value in basis.get_params(deep=False).values():
-        parts = value if isinstance(value, list | tuple) else [value]
-        own += [part for part in parts if isinstance(part, Basis)]
-    return [one for part in own for one in _inner(part)] or [basis]
-
-
 def _planes(basis: Basis) -> int:
     """Most directions of one draw: several for units that pool them."""
-    return max(one.directions_per_draw for one in _inner(basis))
-
-
-def _block_entries(basis: Basis, n_inputs: int) -> int:
-    """The number of random numbers in one block of draws."""
-    return sum(
-        one.block_entries(n_inputs, min(one.block_size(n_inputs), _TOGETHER))
-        for one in _inner(basis)
-    )
+    return max(one.directions_per_draw for one in basis.parts())
 
 
 # -- features ------------------------------------------------------------------------------
@@ -142,7 +123,7 @@ def _check_maps(scaler: Scaler) -> None:
 
 def check_basis(basis: Basis, n_inputs: int) -> None:
     """Raise an error where arrays among the parameters are not for rows of so many columns."""
-    for one in _inner(basis):
+    for one in basis.parts():
         one.check_in(n_inputs)
 
 

@@ -16,7 +16,7 @@ from kitchensinks.fitting.space import (
 from kitchensinks.numerics.choices import first_least, lower
 from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array, Kinked, Loss
-from kitchensinks.problem.problem import Solution
+from kitchensinks.problem.problem import Solution, certified_gap
 from kitchensinks.solvers.intercept import kink_shift
 from kitchensinks.tables.keys import hold_out, lowest_keys
 
@@ -192,7 +192,7 @@ def with_level(
     return found._replace(
         intercept=found.intercept + shift,
         objective=found.objective + more,
-        gap=max(0.0, found.gap + more),
+        gap=certified_gap(found.gap + more),
     )
 
 

@@ -55,7 +55,7 @@ class Posterior:
         cls, span: Span, error: Array, alpha: float, copies: float, fit_intercept: bool
     ) -> "Posterior":
         """From the span of the rows; error (outputs,) is Σw·r²/Σw."""
-        freedom = float(np.sum(span.values / (span.values + alpha))) + fit_intercept
+        freedom = span.freedom(alpha) + fit_intercept
         noise = _noise(error, copies, freedom)
         return cls(alpha, copies, span.mean, noise, fit_intercept, span=span)
 
@@ -64,7 +64,7 @@ class Posterior:
         if self.span is not None:
             inside, length = self.span.place(features)
             outside = np.maximum(length - np.einsum("ij,ij->i", inside, inside), 0.0)
-            leverage = (inside**2) @ (1.0 / (self.span.values + self.alpha))
+            leverage = (inside**2) @ self.span.inverse(self.alpha)
             if self.alpha > 0.0:
                 leverage = leverage + outside / self.alpha
             else:

@@ -33,6 +33,7 @@ def fit_features(
     number of folds to hold out for scores that calibrate, where these need fits of their own; zero
     for no such scores. moments: the sums, if they are known.
     """
+    blocks.check_draw()
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
     shape = Shape.of(blocks, outputs=batch.targets.shape[1])

@@ -61,7 +61,7 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
-    fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
+    fit.freedom = span.freedom(fit.alpha)
     fit.solution = training.space.lift(fit.solution)
     rounded = rounding_of(span.squares(training.shares), span.rows.dtype)
     equations = moments.normal_equations(training.settings.fit_intercept)

@@ -27,6 +27,15 @@ Callback = Callable[[int, float, float], None]
 NEGLIGIBLE = 1e-4
 
 
+def certified_gap(gap: float) -> float:
+    """A gap that rounding took below zero is zero; one that is not a number says nothing.
+
+    >>> certified_gap(-1e-17), certified_gap(float("nan"))
+    (0.0, inf)
+    """
+    return np.inf if np.isnan(gap) else max(0.0, gap)
+
+
 class Solution(NamedTuple):
     """The weights of a fit and the evidence for them.
 

@@ -32,7 +32,7 @@ from kitchensinks.numerics.threads import compiled, in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array, Kinked
-from kitchensinks.problem.problem import Callback, Problem, Solution
+from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs, kinked
 
@@ -86,7 +86,7 @@ def solve_coordinates(
         weights=state.best_weights,
         intercept=state.best_intercept,
         objective=objective,
-        gap=max(0.0, gap),
+        gap=certified_gap(gap),
         iterations=epochs,
         passes=problem.design.passes - first_pass,
         converged=converged,

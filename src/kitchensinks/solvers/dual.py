@@ -62,6 +62,15 @@ class Span:
         square = self.rows.multiply(self.rows) if hasattr(self.rows, "multiply") else self.rows**2
         return np.asarray(shares @ square)
 
+    def inverse(self, alpha: float) -> Array:
+        """1/(s + alpha), shape (rank,); zero where both are zero, as for equal rows."""
+        shifted = self.values + alpha
+        return np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted > 0.0)
+
+    def freedom(self, alpha: float) -> float:
+        """Σ s/(s + alpha), the effective number of directions that a ridge leaves."""
+        return float(self.values @ self.inverse(alpha))
+
     def place(self, features: Matrix) -> tuple[Array, Array]:
         """(z − z̄)V for other rows, shape (n, rank), and their squared lengths ‖z − z̄‖²."""
         inside = _inner(features, self.rows, self.mean) @ self.half

@@ -24,7 +24,7 @@ from scipy.linalg import cho_solve
 
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array, Kinked
-from kitchensinks.problem.problem import Callback, Problem, Solution
+from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
@@ -37,6 +37,9 @@ RELAXATION = 1.6
 CHECK_EVERY = 5
 # First penalty, relative to the loss of the best constant score.
 FIRST_PENALTY = 0.1
+# Residuals of scores are relative to their spread, and at least to this share of the same loss:
+# while all weights are nearly zero, penalties would grow until none of them can move.
+LEAST_SPREAD = 1e-4
 # Most ADMM iterations for each output: ADMM serves all outputs at once, Newton one by one.
 ADMM_ITERATIONS = 100
 # Share of the full Gram in Newton's Hessian, because few rows may be at their kink.
@@ -91,7 +94,7 @@ def solve_nonsmooth(
         weights=best.weights,
         intercept=best.intercept,
         objective=objective,
-        gap=max(0.0, objective - float(best.bound.sum())),
+        gap=certified_gap(objective - float(best.bound.sum())),
         iterations=best.iteration,
         passes=problem.design.passes - first_pass,
         converged=converged,
@@ -138,7 +141,7 @@ class _Best:
         better = objective < self.objective
         self.weights[:, better] = weights[:, better]
         self.intercept[better] = shift[better]
-        np.minimum(self.objective, objective, out=self.objective)
+        np.fmin(self.objective, objective, out=self.objective)
         np.fmax(self.bound, self.problem.dual_bound(dual, dual_columns), out=self.bound)
 
     @property
@@ -171,11 +174,13 @@ class _Admm:
         self.dual = np.zeros((n_rows, n_outputs))
         null = problem.mean_loss(self.scores)
         self.penalty = FIRST_PENALTY / np.where(null > 0.0, null, 1.0)
+        self.least_spread = LEAST_SPREAD * null
         # The copy of the weights that stays in the ball, with its own multiplier and penalty.
         self.copy, self.previous_copy = self.weights.copy(), self.weights.copy()
         self.copy_dual = np.zeros_like(self.weights)
-        self.copy_penalty = self.penalty * max(factored.trace, 1e-300)
-        self.copy_penalty /= problem.design.n_columns
+        # Where all features are constant, any unit will do.
+        self.curvature = factored.trace if factored.trace > 0.0 else 1.0
+        self.copy_penalty = self.penalty * self.curvature / problem.design.n_columns
         self.residual = np.inf
 
     def alternate(self, tol: float, last: int) -> bool:
@@ -255,7 +260,7 @@ class _Admm:
 
         primal, dual = _relative(
             size(self.scores - self.split),
-            np.maximum(spread(self.scores), spread(self.split)),
+            np.maximum.reduce([spread(self.scores), spread(self.split), self.least_spread]),
             self.penalty * size(self.split - self.previous_split),
             size(self.dual),
         )
@@ -302,7 +307,7 @@ class _Multipliers:
         self.best = state.best.of(column)
         self.problem, self.loss = self.best.problem, state.loss
         assert isinstance(state.factored, FactoredGram)
-        self.gram = state.factored.gram
+        self.gram, self.curvature = state.factored.gram, state.curvature
         self.weights = state.weights[:, column]
         self.scores = self.problem.design.scores(self.weights) + state.intercept[column]
         self.intercept = state.intercept[column]
@@ -341,7 +346,7 @@ class _Multipliers:
         hessian += DAMPING * self.penalty * self.gram + self._weight_curvature()
         # Products of float32 features are known to their rounding only.
         share = max(1e-12, float(np.finfo(problem.design.dtype).eps))
-        floor = share * self.penalty * float(np.trace(self.gram)) + np.finfo(float).tiny
+        floor = share * self.penalty * self.curvature
         hessian[np.diag_indices_from(hessian)] += 2.0 * problem.alpha + floor
         if problem.fit_intercept:
             corner = np.array([[total + DAMPING * self.penalty]])

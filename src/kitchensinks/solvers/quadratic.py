@@ -15,7 +15,7 @@ from scipy.sparse import eye_array
 from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
-from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution
+from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution, certified_gap
 from kitchensinks.solvers.cholesky import definite, lower_factor
 
 
@@ -246,7 +246,7 @@ def solve_squared(
         gap = float(np.sum(rotated[kept] ** 2 / (4.0 * spectrum[kept, None])))
     else:
         conjugate = penalty_conjugate(pull, alpha, constraint)
-        gap = max(0.0, float(np.sum(conjugate + ridge - np.sum(pull * weights, axis=0))))
+        gap = certified_gap(float(np.sum(conjugate + ridge - np.sum(pull * weights, axis=0))))
     return direct_solution(equations, weights, objective, gap, tol, "eigen-decomposition")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.problem.problem import Callback, Problem, Solution, weighted_sums
+from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
 from kitchensinks.solvers.needs import Needs
@@ -150,7 +150,7 @@ def solve_smooth(
         weights=weights,
         intercept=intercept,
         objective=objective,
-        gap=max(0.0, objective - float(bound.sum())),
+        gap=certified_gap(objective - float(bound.sum())),
         iterations=iteration,
         passes=problem.design.passes - first_pass,
         converged=converged,

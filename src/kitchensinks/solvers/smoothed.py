@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kitchensinks.problem.losses import Array, Kinked, Loss
-from kitchensinks.problem.problem import Callback, Problem, Solution
+from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap
 from kitchensinks.solvers.needs import Needs, kinked
 from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.solvers.smooth import Keep, solve_smooth
@@ -119,7 +119,7 @@ def solve_smoothed(
         inner = max(INNER * tol, 1e-12)
     assert best is not None
     return best._replace(
-        gap=max(0.0, best.objective - bound),
+        gap=certified_gap(best.objective - bound),
         iterations=done,
         passes=problem.design.passes - first_pass,
         converged=converged,

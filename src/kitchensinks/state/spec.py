@@ -1,7 +1,7 @@
 """The checked parameters of a fit, as one plain value."""
 
-import math
 import numbers
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -327,7 +327,7 @@ def _check_alpha(alpha: Any) -> None:
     if isinstance(alpha, str) and alpha == "auto":
         return
     number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
-    if not (number and math.isfinite(alpha) and alpha >= 0):
+    if not (number and 0 <= alpha <= sys.float_info.max):
         raise ValueError(
             f"alpha={alpha!r}: need a finite number of 0 or more, or 'auto' to choose it."
         )

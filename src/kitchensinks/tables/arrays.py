@@ -59,7 +59,8 @@ def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
 def as_given(rows: Any, name: str = "X") -> Any:
     """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
-    Arrays of dates, whose unit would be lost, arrays of records and lazy frames are refused.
+    Sparse columns of a frame are filled in, unless all of them are sparse and may stay so. Arrays
+    of dates, whose unit would be lost, arrays of records and lazy frames are refused.
     """
     if isinstance(rows, np.ndarray):
         if rows.dtype.kind in "mM":
@@ -77,10 +78,31 @@ def as_given(rows: Any, name: str = "X") -> Any:
         return rows
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
-        return rows.to_pandas()
+        try:
+            return rows.to_pandas()
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise ValueError(
+                f"{name} is an Arrow table with a column that pandas has no values for ({error}): "
+                "leave it out, or make it numbers or text."
+            ) from None
+    if package == "pandas" and hasattr(rows, "columns"):
+        fills = [kind.fill_value for kind in rows.dtypes if _is_sparse(kind)]
+        kept = len(fills) == len(rows.columns) and all(fill == 0 for fill in fills)
+        return rows if kept else with_dense_columns(rows)
     if kind == "LazyFrame":
         raise TypeError(f"{name} is a LazyFrame: need its rows, {name}.collect().")
     return rows
+
+
+def _is_sparse(dtype: Any) -> bool:
+    """Whether a column of a pandas frame is sparse."""
+    return hasattr(dtype, "fill_value") and hasattr(dtype, "subtype")
+
+
+def with_dense_columns(frame: Any) -> Any:
+    """A pandas frame whose sparse columns are filled in."""
+    plain = {name: kind.subtype for name, kind in frame.dtypes.items() if _is_sparse(kind)}
+    return frame.astype(plain) if plain else frame
 
 
 def check_targets(y: Any, dates: bool = True) -> None:

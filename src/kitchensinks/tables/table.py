@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import thread_count
-from kitchensinks.tables.arrays import block_slices
+from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
 from kitchensinks.tables.kinds import plain_text
 
@@ -226,7 +226,7 @@ def _to_arrow(source: Any) -> ArrowTable:
         return pa.Table.from_batches([source])
     kind = type(source).__module__.split(".")[0]
     if kind == "pandas":
-        renamed = source.rename(columns=str)
+        renamed = with_dense_columns(source.rename(columns=str))
         check_schema("the pandas table", list(renamed.columns))
         try:
             plain, count = _without_intervals(renamed), thread_count()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators import KitchenSinkRegressor
 from kitchensinks.features.bases import Basis, Fourier
@@ -20,7 +20,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
-from kitchensinks.tables.arrays import numeric_weights
+from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
 
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ class _StackedSinks(Linked):
         check_consistent_length(X, targets)
         weights = None
         if sample_weight is not None:
-            weights = numeric_weights(_check_sample_weight(sample_weight, X), X.shape[0])
+            weights = check_weights(sample_weight, X, positive=True)
         self.seed_ = seed_of(self.random_state)
         share = _shares(X, weights, n_layers, self.seed_)
         spread = spread_of(X, weights)
@@ -107,7 +107,7 @@ class _StackedSinks(Linked):
         rows = self._rows(X)
         # Scales the scores so that their total variance equals that of the columns.
         scale = 1.0 if self.scaler_ is None else self.scaler_.scale
-        variance = float((spread.squares / spread.weight / scale**2).sum())
+        variance = float(((spread.deviation / scale) ** 2).sum())
         emphasis = math.sqrt(variance / targets.shape[1])
         self.chains_ = []
         for start in range(n_layers):
