@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, Part
 from kitchensinks.numerics.threads import in_order
@@ -15,6 +16,8 @@ from kitchensinks.tables.arrays import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
 
+# Most directions that are made orthogonal together; structured ones take less memory.
+_TOGETHER = 1024
 # Rows of a block: enough for products to run at full speed, few enough that sums of float32
 # products within a block stay accurate.
 BLOCK_ROWS = 4096
@@ -93,7 +96,7 @@ class FeatureBlocks:
 
     def check_draw(self) -> None:
         """Raise an error where the budget cannot hold the numbers of one block of draws."""
-        needed = 8.0 * self.frozen.basis.drawn_entries(self.frozen.n_inputs)
+        needed = 8.0 * drawn_entries(self.frozen.basis, self.frozen.n_inputs)
         if needed > self.memory_budget:
             raise ValueError(
                 f"memory_budget={self.memory_budget / 1e6:.3g}MB cannot hold one block of draws: "
@@ -233,3 +236,20 @@ class FeatureBlocks:
             yield part, answer
         if self.cached:
             self._kept = kept
+
+
+def parts_of(basis: Basis) -> list[Basis]:
+    """The bases that a basis consists of; itself if it is not a compound."""
+    own: list[Basis] = []
+    for value in basis.get_params(deep=False).values():
+        listed = value if isinstance(value, list | tuple) else [value]
+        own += [part for part in listed if isinstance(part, Basis)]
+    return [one for part in own for one in parts_of(part)] or [basis]
+
+
+def drawn_entries(basis: Basis, n_inputs: int) -> int:
+    """How many numbers one block of draws takes, of all parts together."""
+    return sum(
+        one.block_entries(n_inputs, min(one.block_size(n_inputs), _TOGETHER))
+        for one in parts_of(basis)
+    )

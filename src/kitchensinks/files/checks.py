@@ -11,6 +11,7 @@ from dataclasses import fields
 import numpy as np
 
 from kitchensinks.features.bases import Basis, Draw
+from kitchensinks.features.blocks import drawn_entries, parts_of
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
@@ -55,7 +56,7 @@ def check_size(frozen: Frozen, held: int, learned: Arrays) -> None:
     if n_inputs < 1 or not 1 <= n_components <= max(held, 1):
         raise ValueError(f"{n_components} draws of {n_inputs} inputs in {held} bytes of arrays")
     basis.require_resolved()
-    more, block = _ENTRIES_A_BYTE * held, basis.drawn_entries(n_inputs)
+    more, block = _ENTRIES_A_BYTE * held, drawn_entries(basis, n_inputs)
     _within("one block of draws", block, _BLOCK_ENTRIES + more)
     if frozen.held:
         whole = n_components * n_inputs * _planes(basis)
@@ -75,7 +76,7 @@ def _within(what: str, entries: int, budget: int) -> None:
 
 def _planes(basis: Basis) -> int:
     """Most directions of one draw: several for units that pool them."""
-    return max(one.directions_per_draw for one in basis.parts())
+    return max(one.directions_per_draw for one in parts_of(basis))
 
 
 # -- features ------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def _check_maps(scaler: Scaler) -> None:
 
 def check_basis(basis: Basis, n_inputs: int) -> None:
     """Raise an error where arrays among the parameters are not for rows of so many columns."""
-    for one in basis.parts():
+    for one in parts_of(basis):
         one.check_in(n_inputs)
 
 

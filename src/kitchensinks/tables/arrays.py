@@ -78,20 +78,30 @@ def as_given(rows: Any, name: str = "X") -> Any:
         return rows
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
-        try:
-            return rows.to_pandas()
-        except (TypeError, ValueError, NotImplementedError) as error:
-            raise ValueError(
-                f"{name} is an Arrow table with a column that pandas has no values for ({error}): "
-                "leave it out, or make it numbers or text."
-            ) from None
+        return _from_arrow(rows, name)
     if package == "pandas" and hasattr(rows, "columns"):
-        fills = [kind.fill_value for kind in rows.dtypes if _is_sparse(kind)]
-        kept = len(fills) == len(rows.columns) and all(fill == 0 for fill in fills)
-        return rows if kept else with_dense_columns(rows)
+        return _without_some_sparse(rows)
     if kind == "LazyFrame":
         raise TypeError(f"{name} is a LazyFrame: need its rows, {name}.collect().")
     return rows
+
+
+def _from_arrow(rows: Any, name: str) -> Any:
+    """An Arrow table as a pandas frame, or an error in words."""
+    try:
+        return rows.to_pandas()
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ValueError(
+            f"{name} is an Arrow table with a column that pandas has no values for ({error}): "
+            "leave it out, or make it numbers or text."
+        ) from None
+
+
+def _without_some_sparse(frame: Any) -> Any:
+    """A pandas frame without sparse columns, unless all are sparse and hold zeros elsewhere."""
+    fills = [kind.fill_value for kind in frame.dtypes if _is_sparse(kind)]
+    kept = len(fills) == len(frame.columns) and all(fill == 0 for fill in fills)
+    return frame if kept else with_dense_columns(frame)
 
 
 def _is_sparse(dtype: Any) -> bool:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 # Default number of draws in a block.
 BLOCK = 256
-# Most directions that are made orthogonal together; structured ones take less memory.
-_TOGETHER = 1024
 # Entries of a block of rows, or of its bins, in the pass that finds occupied bins.
 _TABULATED_ENTRIES = 2**22
 
@@ -149,21 +147,6 @@ class Basis(Linked):
     def block_entries(self, n_inputs: int, count: int) -> int:
         """How many numbers are made to sample `count` draws and their features of one row."""
         return count * n_inputs
-
-    def parts(self) -> "list[Basis]":
-        """The bases that a basis consists of; itself if it is not a compound."""
-        own: list[Basis] = []
-        for value in self.get_params(deep=False).values():
-            listed = value if isinstance(value, list | tuple) else [value]
-            own += [part for part in listed if isinstance(part, Basis)]
-        return [one for part in own for one in part.parts()] or [self]
-
-    def drawn_entries(self, n_inputs: int) -> int:
-        """How many numbers one block of draws takes, for each of the parts."""
-        return sum(
-            one.block_entries(n_inputs, min(one.block_size(n_inputs), _TOGETHER))
-            for one in self.parts()
-        )
 
     def whole(self, n_inputs: int) -> int | None:
         """The number of draws whose kernel is exact, or None if there is no such number. It is the
