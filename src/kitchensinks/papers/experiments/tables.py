@@ -22,7 +22,8 @@ number within a stated tolerance of the paper's, or better than it; an order of 
 of them. Runs are paired by seed and judged by the standard error of the mean, two-sided at 5 %. A
 claim *holds* where all of its checks do. It *does not hold* where one of its c checks fails at
 5 %/c. What is neither is *undecided*, with the number of seeds that would decide it; one seed
-decides nothing. Claims of ours, and those that are true by construction of our own data, are shown
+decides nothing. Where the first seeds left a claim open and more are cheap, their number was fixed
+and committed before they were run; the level is not lowered for this second look. Claims of ours, and those that are true by construction of our own data, are shown
 and not counted. `sinks reproduce NAME` runs one again; the folder `results/` has every number. This
 page is written by `sinks reproduce --page docs/holds.md`, which applies the rule to all results
 anew.
