@@ -196,8 +196,8 @@ _WHY = (
     "Plain gradients have not converged after so few passes, ReLU features least of all: their "
     "columns have large means. Solved to a gap of a thousandth, the same problems had accuracies "
     "of 0.957 (ReLU, MNIST), 0.762 (ReLU, checkboard) and 0.815 (both, a tenth of covtype) in an "
-    "earlier form of this study (results/ at commit 7a2b400; one seed on real sets). The thesis does "
-    "not print its number of passes."
+    "earlier form of this study (results/ at commit 7a2b400; one seed on real sets). The thesis "
+    "does not print its number of passes."
 )
 
 

@@ -23,10 +23,10 @@ of them. Runs are paired by seed and judged by the standard error of the mean, t
 claim *holds* where all of its checks do. It *does not hold* where one of its c checks fails at
 5 %/c. What is neither is *undecided*, with the number of seeds that would decide it; one seed
 decides nothing. Where the first seeds left a claim open and more are cheap, their number was fixed
-and committed before they were run; the level is not lowered for this second look. Claims of ours, and those that are true by construction of our own data, are shown
-and not counted. `sinks reproduce NAME` runs one again; the folder `results/` has every number. This
-page is written by `sinks reproduce --page docs/holds.md`, which applies the rule to all results
-anew.
+and committed before they were run; the level is not lowered for this second look. Claims of ours,
+and those that are true by construction of our own data, are shown and not counted. `sinks reproduce
+NAME` runs one again; the folder `results/` has every number. This page is written by `sinks
+reproduce --page docs/holds.md`, which applies the rule to all results anew.
 
 The rule before this one scored an order of two means as 'yes' whatever its error, let a tolerance
 widen with our own spread, and called a claim 'held in part' where half of its checks passed. It had
