@@ -119,7 +119,26 @@ def _tables(facts: Facts) -> Iterator[str]:
 def _foot(facts: Facts) -> Iterator[str]:
     if facts["notes"]:
         yield from (facts["notes"], "")
-    yield from (_measured_on(facts), "")
+    yield from (_measured_on(facts) + _not_converged(facts), "")
+
+
+def _not_converged(facts: Facts) -> str:
+    """In how many cells a solver ended before its tolerance, with the entries that they share."""
+    cells = [record["cell"] for record in facts["cells"] if _open_ended(record)]
+    if not cells:
+        return ""
+    kinds = {
+        str(cell[key]): None
+        for cell in cells
+        for key in ("method", "model", "features")
+        if cell.get(key) is not None
+    }
+    which = f" ({', '.join(kinds)})" if kinds else ""
+    return f" In {len(cells)} cells{which} the solver ended before its tolerance or its target."
+
+
+def _open_ended(record: Facts) -> bool:
+    return record["measured"].get("converged") is False
 
 
 def _claims(claims: list[Facts]) -> Iterator[str]:
@@ -135,9 +154,9 @@ def _claims(claims: list[Facts]) -> Iterator[str]:
 
 
 def _open(check: Facts) -> str:
-    """What an undecided check lacks: mostly how many seeds would decide it."""
+    """What a check that decides nothing lacks: mostly how many seeds would decide it."""
     if check["verdict"] != UNDECIDED:
-        return ""
+        return f"; {check['open']}" if "open" in check else ""
     # Results of an earlier form of a study are shown as they were written.
     seeds = f"{check['seeds']} seeds would decide" if check["seeds"] else "more seeds are needed"
     return f"; {check.get('open', seeds)}"
