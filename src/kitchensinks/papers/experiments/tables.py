@@ -96,7 +96,7 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from (f"{told} {others} more are ours or by construction.", "")
     if missing := sorted(set(CATALOGUE) - set(found)):
         yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
-    heads = ["study", "hold", "do not", "undecided", "not counted"]
+    heads = ["study", "hold", "do not hold", "undecided", "not counted"]
     heads += ["by the rule before: held, in part, not", "what changed"]
     yield from (f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
     for facts in studies:
