@@ -46,9 +46,11 @@ _QUICK = {
 _STEPS = 100
 # On KDD, fewer dense features are enough.
 _MOST = {("kddcup99", "fourier"): 1600, ("kddcup99", "sigmoid"): 1600}
-# Seeds where there are not ten: those leave one comparison with conjugate gradients open, and a fit
-# of 6400 dense features to adult takes a minute.
+# Seeds where there are not ten: those leave comparisons with conjugate gradients open, and a fit of
+# 6400 dense features to adult takes a minute.
 _MORE = {("uci_har", "sigmoid", 1600): 30, ("uci_har", "conjugate", 20): 30}
+_MORE |= {("kddcup99", "sigmoid", count): 30 for count in _COUNTS["sigmoid"]}
+_MORE |= {("kddcup99", "conjugate", count): 30 for count in _COUNTS["conjugate"]}
 _MORE |= {("adult-onehot", basis, 6400): 3 for basis in ("fourier", "sigmoid")}
 
 
