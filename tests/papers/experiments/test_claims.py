@@ -173,13 +173,34 @@ def test_many_checks_need_a_clearer_counterexample():
     assert 0.05 / 20 < barely.edges[0].chance < 0.05
     assert barely.verdict() == FAILS
     assert Claim("one", [barely]).verdict() == FAILS
-    assert Claim("twenty", [barely, *[YES] * 19]).verdict() == UNDECIDED
+    twenty = Claim("twenty", [barely, *[YES] * 19])
+    assert twenty.verdict() == UNDECIDED
+    first, second, *_ = twenty.facts()["checks"]
+    assert first["verdict"] == FAILS
+    assert "open" not in second
+    differences = np.array([0.9, 1.1, 0.71, 0.95]) - np.array([1.0, 1.3, 0.8, 1.2])
+    mean, deviation = differences.mean(), differences.std(ddof=1)
+
+    def chance(count):
+        return 2 * stats.t.sf(abs(mean) / (deviation / math.sqrt(count)), count - 1)
+
+    assert chance(first["seeds"]) < 0.05 / 20 <= chance(first["seeds"] - 1)
+    assert first["open"].endswith(f"5 %/20: {first['seeds']} seeds would refute the claim")
 
 
 def test_claims_by_construction_need_no_seeds():
     one = [below([1.0], [2.0])]
     assert Claim("it is so", one, kind="construction").verdict() == HOLDS
+    assert Claim("it is so", one, kind="construction").facts()["checks"][0]["verdict"] == HOLDS
+    other = Claim("it is so", [below([2.0], [1.0])], kind="construction").facts()
+    assert other["verdict"] == other["checks"][0]["verdict"] == FAILS
     assert Claim("it is so", one).verdict() == UNDECIDED
+    assert "two or more are needed" in Claim("it is so", one).facts()["checks"][0]["open"]
+
+
+def test_very_many_seeds_are_told_as_such():
+    wide = below([0.0, 0.0, 0.0], [1.0, -1.0, 0.003])
+    assert wide.why_open == "more than 10,000 seeds would be needed"
 
 
 def test_nothing_to_go_by_is_an_error():

@@ -97,3 +97,21 @@ def test_distance_is_that_of_the_recursion():
 def test_error_rate_maps_before_it_counts():
     pairs = [(["ix", "n"], ["ih", "en"]), (["sil"], ["cl", "aa"])]
     assert speech.error_rate(iter(pairs)) == pytest.approx(100 * 1 / 4)
+
+
+def test_states_beyond_the_phones_need_a_list_of_them(tmp_path, monkeypatch):
+    """The 147 states of the paper: with phones.txt of 49 lines they are scored, else refused."""
+    (tmp_path / "timit").mkdir()
+    monkeypatch.setenv("KITCHENSINKS_DATA", str(tmp_path))
+    states = np.arange(147)
+    spoken = Spoken(np.zeros((147, 1)), states, np.array([147]))
+    with pytest.raises(ValueError, match=r"hold the state 146, and 48 phones .*phones\.txt"):
+        speech._phones(spoken, spoken)
+    (tmp_path / "timit" / "phones.txt").write_text("\n".join([*speech.PHONES, "sil"]))
+    names = speech._phones(spoken, spoken)
+    assert len(names) == 49
+    model = Decoder.of(spoken, len(names), 3)
+    posteriors = np.where(np.eye(147) > 0, 0.0, -30.0)
+    found = model.units(posteriors)
+    assert found == speech.units_of(states, 3) == list(range(49))
+    assert speech.error_rate([([names[u] for u in found], names)]) == 0.0

@@ -305,13 +305,14 @@ _RECIPES = {
         "phonemes aa, ao, dcl, iy, sh (0-4), 256 log-periodogram columns: 3,340 + 1,169 rows",
         builders.official, ("timit_phoneme_esl/phoneme.npz",)),
     "timit": _Recipe(
-        "your own frames of TIMIT (licensed), such as fMLLR of 40 columns, with 147 states",
+        "your own frames of TIMIT (licensed), such as fMLLR of 40 columns; 3 states a phone",
         builders.timit, _FRAMES,
         "the corpus is LDC93S1 of the Linguistic Data Consortium; make frames from it with your "
         "own tools and save them with numpy.save: X_*.npy of shape (frames, 40) in float32, not "
         "spliced; y_*.npy of shape (frames,), the state of each frame: 3p + s for part s of 3 of "
-        "phone p, in the order of kitchensinks.papers.experiments.speech.PHONES; lengths_*.npy "
-        "with the frames of each utterance"),
+        "phone p, in the order of kitchensinks.papers.experiments.speech.PHONES or of the lines of "
+        "a file phones.txt of yours (the paper's 147 states have 49 phones); lengths_*.npy with "
+        "the frames of each utterance"),
     "fsdd": _Recipe(
         "10 spoken digits, 320 log band energies: 2,700 + 300 rows, official split",
         builders.fsdd, ("fsdd/fsdd.npz",)),

@@ -75,7 +75,7 @@ class Edge(NamedTuple):
             return 1.0 if self.mean == 0.0 else 0.0
         return float(2 * stats.t.sf(abs(self.mean) / self.error, self.freedom))
 
-    def enough(self) -> int | None:
+    def enough(self, level: float = LEVEL) -> int | None:
         """The seeds at which the same mean and deviation are significant; None: no number known.
 
         More seeds lower our own part of the error alone.
@@ -86,7 +86,7 @@ class Edge(NamedTuple):
         count = max(2, self.seeds)
         while count <= _MOST_SEEDS:
             error = math.hypot(deviation / math.sqrt(count), self.printed)
-            if abs(self.mean) >= error * stats.t.ppf(1 - LEVEL / 2, count - 1):
+            if abs(self.mean) >= error * stats.t.ppf(1 - level / 2, count - 1):
                 return count
             count += max(1, count // 50)
         return None
@@ -126,6 +126,17 @@ class Check(NamedTuple):
             found |= {"seeds": self.seeds, "open": self.why_open}
         return found
 
+    def refuted_by(self, share: int) -> int | None:
+        """Seeds at which a check that fails at 5 % refutes a claim of `share` checks."""
+        counts = [edge.enough(LEVEL / share) for edge in self.edges if edge.mean < 0]
+        return min((c for c in counts if c is not None), default=None)
+
+    def why_open_of(self, share: int) -> str:
+        """The same in words."""
+        seeds = self.refuted_by(share)
+        told = f"{seeds} seeds would refute the claim" if seeds else "no number of seeds is known"
+        return f"at 5 %, but not at 5 %/{share}: {told}"
+
     @property
     def why_open(self) -> str:
         """What an undecided check lacks, in words."""
@@ -136,7 +147,11 @@ class Check(NamedTuple):
             return "the paper's own error is too large for any number of seeds"
         if any(edge.error == edge.mean == 0.0 for edge in found):
             return "equal in every run"
-        return f"{self.seeds} seeds would decide" if self.seeds else "more seeds are needed"
+        if any(edge.error is None for edge in found):
+            return "the spread of one seed is not known: two or more are needed"
+        if self.seeds is None:
+            return f"more than {_MOST_SEEDS:,} seeds would be needed"
+        return f"{self.seeds} seeds would decide"
 
 
 def near(
@@ -259,6 +274,18 @@ class Claim:
         """The claim as plain text and numbers."""
         verdict = self.verdict()
         checks = [check.facts() for check in self.checks]
+        if verdict == UNDECIDED:
+            share = len(self.checks)
+            for check, found in zip(self.checks, checks, strict=True):
+                if found["verdict"] == FAILS:
+                    found |= {"seeds": check.refuted_by(share), "open": check.why_open_of(share)}
+        if self.kind == "construction":
+            # One run shows it: none of these checks is a sample.
+            signs = [all(edge.mean > 0 for edge in check.edges) for check in self.checks]
+            checks = [
+                {"ours": check.ours, "verdict": HOLDS if good else FAILS}
+                for check, good in zip(self.checks, signs, strict=True)
+            ]
         return {
             "claim": self.text,
             "kind": self.kind,

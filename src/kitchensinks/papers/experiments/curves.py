@@ -32,8 +32,8 @@ def grid(
 ) -> list[Cell]:
     """A cell for every set, method, K of the method and seed.
 
-    `most` limits K on some sets; `more` has the seeds of some sets, methods and K that others do
-    not decide.
+    `most` limits K on some sets; `more` has the number of seeds of some sets, methods and K where
+    it is another one.
     """
     limits, runs = most or {}, more or {}
     return [
@@ -107,9 +107,11 @@ class Curves:
         return min(errors.items(), key=lambda item: float(np.mean(item[1])))
 
     def best_counts(self, data: str, method: str) -> list[int]:
-        """The K of least error of each seed."""
+        """The K of least error of each seed that every K has."""
         errors = self.values("error", data, method)
-        return [list(errors)[place] for place in np.argmin(list(errors.values()), axis=0)]
+        common = min(map(len, errors.values()))
+        places = np.argmin([values[:common] for values in errors.values()], axis=0)
+        return [list(errors)[place] for place in places]
 
     def as_accurate(
         self,

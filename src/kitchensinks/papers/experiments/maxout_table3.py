@@ -11,6 +11,8 @@ from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, T
 INPUTS = {"phoneme": 256, "isolet": 617}
 PER_INPUT, MOST = 3, 8000
 POOL = 4
+# Seeds that are more than those of the other features: five leave the claim on them open.
+MORE = {("isolet", "few"): 20, ("isolet", "thin"): 20}
 # A loss below this many per cent of the rows counts as little.
 LITTLE = 1.0
 # The paper's rates on TIMIT, of the pairs that ours stand for.
@@ -27,8 +29,9 @@ def cells(quick: bool) -> list[Cell]:
     return [
         {"data": name, **each, "seed": seed}
         for name, seeds in phones.sets(quick).items()
-        for seed in range(seeds)
+        for seed in range(max(seeds, *MORE.values()))
         for each in _grid(30 if quick else PER_INPUT * INPUTS[name], 60 if quick else MOST)
+        if seed < seeds or (not quick and seed < MORE.get((name, each["kind"]), 0))
     ]
 
 
@@ -57,11 +60,13 @@ def report(results: Results) -> Report:
         heads = f"Test error on {title}", lines, "%", 2, "features", "the paper's"
         tables.append(Table(*heads))
         (most, few), (least, _) = sizes["thin"], sizes["few"]
+        # Of the seeds that both have.
+        same = errors["thin"][: len(errors["many"])]
         claims += [
             Claim(
                 f"{title}: sharing projections loses little (less than {LITTLE:g} %)",
                 [
-                    below(errors["thin"], _plus(errors["many"]), f"m = {most:,}, P = {few:,}"),
+                    below(same, _plus(errors["many"]), f"m = {most:,}, P = {few:,}"),
                     below(errors["many"], _plus(errors["own"]), f"P = {most:,}, and unshared"),
                 ],
             ),

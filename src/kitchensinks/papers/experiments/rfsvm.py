@@ -62,7 +62,8 @@ def _features(rows: np.ndarray, cell: Cell) -> Callable[[np.ndarray], np.ndarray
 
 def _machine(cell: Cell, lam: float, rows: np.ndarray, n_rows: int) -> Any:
     """Minimises the mean hinge loss + ½λ‖f‖² over sums of the features, or in the kernel's space
-    for the method "ksvm"; both with an intercept that is not penalised, as LIBSVM has.
+    for the method "ksvm"; both with an intercept that is not penalised, as LIBSVM has. A cell may
+    have features without one.
     """
     if cell["method"] == "ksvm":
         return SVC(C=1.0 / (lam * n_rows), gamma=bandwidth(rows))
@@ -71,6 +72,7 @@ def _machine(cell: Cell, lam: float, rows: np.ndarray, n_rows: int) -> Any:
         loss="hinge",
         alpha=lam / 2,
         standardize=False,
+        fit_intercept=cell.get("intercept", True),
         solver=ks.Solver(max_iter=2000),
         random_state=cell["run"],
     )

@@ -89,7 +89,7 @@ def report(results: Results) -> Report:
                     0.05,
                     "lower",
                     label=f"K = {count}, share of runs with K·‖α‖_∞ above C",
-                    against="at most",
+                    against="expected",
                 )
                 for count, of in norms["a9a"].items()
             ],

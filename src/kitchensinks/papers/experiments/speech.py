@@ -7,8 +7,10 @@ right: those of unit u are u·s, …, u·s + s − 1.
 """
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +20,13 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets.builders import DIGIT_STATES
+from kitchensinks.papers.datasets.real import FOLDER_VARIABLE
 from kitchensinks.papers.experiments.data import evidence, fit_quietly, load, percent_wrong
 from kitchensinks.papers.experiments.study import Cell
 
-# Frames of context on either side.
+# Frames of context on either side, and states of a phone.
 CONTEXT = 5
+_PHONE_STATES = 3
 # The 48 phones of Lee and Hon (1989), and those among them that are scored as another one of 39.
 PHONES = [
     "iy",
@@ -286,10 +290,28 @@ def corpus(name: str, quick: bool) -> tuple[Corpus, np.ndarray, np.ndarray]:
             (data.X_test, data.y_test, data.lengths_test),
         )
     )
-    found = Corpus(train, test, PHONES, 3)
     if name == "fsdd":
         found = Corpus(train, test, [str(digit) for digit in range(10)], DIGIT_STATES)
+    else:
+        found = Corpus(train, test, _phones(train, test), _PHONE_STATES)
     return found, splice(train), splice(test)
+
+
+def _phones(*parts: Spoken) -> list[str]:
+    """The phones in the order of their states: the lines of timit/phones.txt, or `PHONES`.
+
+    The paper has 147 states, which are three of each of 49 phones, and does not list them.
+    """
+    file = Path(os.environ.get(FOLDER_VARIABLE, "")).expanduser() / "timit" / "phones.txt"
+    names = file.read_text("utf-8").split() if file.is_file() else PHONES
+    most = max(int(part.states.max()) for part in parts)
+    if most >= _PHONE_STATES * len(names):
+        raise ValueError(
+            f"timit/y_*.npy hold the state {most}, and {len(names)} phones have the states 0 to "
+            f"{_PHONE_STATES * len(names) - 1}: list your phones in {file}, one a line in the "
+            "order of their states. A second silence may be called sil too."
+        )
+    return list(names)
 
 
 def measure(name: str, cell: Cell, quick: bool) -> dict[str, Any]:
