@@ -122,8 +122,8 @@ def test_the_law_that_was_scored_is_learned_once_and_written(
         learned.append(arguments)
         return learn(*arguments)
 
-    def watched(model, rows, targets, weights=None, **more):
-        fit(model, rows, targets, weights, **more)
+    def watched(model, rows, targets, weights=None, *rest, **more):
+        fit(model, rows, targets, weights, *rest, **more)
         fitted.append((model.law_, model.columns_, model.alpha_, weights))
         return model
 
