@@ -29,8 +29,14 @@ from tests.files.crafted import array_bytes, contents, empty_bytes, mixed_frame,
 
 # Seconds that one case may take.
 LONGEST = 20
-# A crafted file may say that the training rows were elsewhere, or had other columns.
-OTHER_ROWS = ("need finite numbers below", "has no column", "and was", "knows no column names")
+# A crafted file may say that the training rows were elsewhere, had other columns, or were a frame.
+OTHER_ROWS = (
+    "need finite numbers below",
+    "has no column",
+    "and was",
+    "knows no column names",
+    "fit had a data frame",
+)
 # Bytes that the process may grow by.
 MOST_MEMORY = 2**30
 RNG = np.random.default_rng(0)
