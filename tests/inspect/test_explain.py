@@ -5,6 +5,7 @@ import itertools
 import math
 import pickle
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -320,3 +321,14 @@ def test_importances_of_streams_and_sparse_rows_that_come_as_they_are():
     whole = fourier(standardize=False).fit(sparse.csr_array(ROWS), VALUES)
     for one in (stream, whole):
         assert one.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_importances_of_equal_scales_are_shares_of_the_variance():
+    """Equal scales say nothing of the columns, whatever learned them."""
+    model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0).fit(ROWS, VALUES)
+    law = model.law_
+    record = replace(law.record, scaling="equal", importances=np.full(ROWS.shape[1], 0.25))
+    model.state_ = replace(model.state_, law=replace(law, record=record))
+    found = model.feature_importances_
+    assert found.sum() == pytest.approx(1.0)
+    assert np.ptp(found) > 0.05

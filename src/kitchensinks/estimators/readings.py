@@ -71,15 +71,15 @@ class Readings:
     def feature_importances_(self) -> Array:
         """How much the function changes along each column, in shares that sum to one.
 
-        Of a learned law: each column's share of the learned distance between rows. Of a given one:
-        each column's share of the variance of f where the other columns are kept
-        (`kitchensinks.state.importance`). Neither says how much a column would be missed, which
-        `sklearn.inspection.permutation_importance` measures.
+        Of learned scales: each column's share of the learned distance between rows. Of a given law,
+        and of a learned one with equal scales: each column's share of the variance of f where the
+        other columns are kept (`kitchensinks.state.importance`). Neither says how much a column
+        would be missed, which `sklearn.inspection.permutation_importance` measures.
         """
         state = self._state()
         own = Groups.of(self, state.columns).counted(self)
         record = state.law.record
-        if record is not None:
+        if record is not None and record.scaling != "equal":
             return np.array([record.importances[part].sum() for part in own])
         features = state.law.features
         spread = features.scaler or features.spread

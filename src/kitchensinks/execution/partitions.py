@@ -55,8 +55,9 @@ class Schema:
         if bad:
             raise ValueError(
                 f"The columns {', '.join(bad)} hold no numbers. In a Dask collection, make "
-                "indicators of them, dask.dataframe.get_dummies(X.categorize()), or leave them "
-                "out, X.drop(columns=[...]). `sinks fit --scheduler` fits files with text, and "
+                "indicators of text, dask.dataframe.get_dummies(X.categorize()), and days of "
+                "dates, (X[name] - pandas.Timestamp(0)).dt.days, or leave them out, "
+                "X.drop(columns=[...]). `sinks fit --scheduler` fits files with text, and "
                 "X.map_partitions(model.predict) asks a model that was fitted to a data frame."
             )
         narrow = all(dtype == np.float32 for dtype in dtypes)

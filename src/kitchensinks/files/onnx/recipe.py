@@ -52,6 +52,9 @@ def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: boo
         if isinstance(encoder, Coded):
             parts.append(_coded(graph, encoder, value, spaces))
             continue
+        if isinstance(encoder, Date):
+            # NumPy's missing moment is a number, and the least there is.
+            value = graph.node("Where", graph.node("Less", value, -9e18), np.nan, value)
         missing = graph.node("IsNaN", value)
         numbers, fills = [value], np.zeros(1)
         if isinstance(encoder, Number):
