@@ -327,7 +327,8 @@ def test_importances_of_equal_scales_are_shares_of_the_variance():
     """Equal scales say nothing of the columns, whatever learned them."""
     model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0).fit(ROWS, VALUES)
     law = model.law_
-    record = replace(law.record, scaling="equal", importances=np.full(ROWS.shape[1], 0.25))
+    equal = np.full(ROWS.shape[1], 0.1)
+    record = replace(law.record, scaling="equal", map="standard", importances=equal)
     model.state_ = replace(model.state_, law=replace(law, record=record))
     found = model.feature_importances_
     assert found.sum() == pytest.approx(1.0)

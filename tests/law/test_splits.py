@@ -344,3 +344,22 @@ def test_few_rows_with_both_groups_and_times():
     basis = clone(QUICK).set_params(time=0, groups=1)
     model = ks.KitchenSinkRegressor(basis, random_state=0).fit(X, X[:, 0] / 100 + X[:, 2])
     assert model.score(X, X[:, 0] / 100 + X[:, 2]) > 0.9
+
+
+def test_missing_groups_are_one_and_equal_values_are_one():
+    given = np.array(["a", None, np.nan, "a", 1, 1.0, "1"], dtype=object)
+    rows = np.zeros((len(given), 2))
+    found = order_of(ks.Learned(), rows, given=given).groups
+    assert found.tolist() == [found[0], -1, -1, found[0], found[4], found[4], found[6]]
+    assert len(set(found.tolist())) == 4
+
+
+def test_groups_of_a_splitter_are_no_groups_of_a_fit():
+    """With metadata routing, a cross-validation by groups needs no request of the estimator."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            model, rows, rows[:, 0], params={"groups": np.arange(60) % 6}, cv=GroupKFold(3)
+        )
+    assert np.isfinite(found["test_score"]).all()

@@ -66,6 +66,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     random_state: Seed = None
 
     _task: ClassVar[str]
+    # Splitters of a cross-validation take groups too, so that fit must ask for them.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
     # The state of the last fit, or rows that wait to be fitted.
     _held: State | Waiting | None = field(init=False, default=None)
     # Whether there has been a warning about rows outside of the fitted range.

@@ -79,7 +79,7 @@ class Readings:
         state = self._state()
         own = Groups.of(self, state.columns).counted(self)
         record = state.law.record
-        if record is not None and record.scaling != "equal":
+        if record is not None and not record.uniform:
             return np.array([record.importances[part].sum() for part in own])
         features = state.law.features
         spread = features.scaler or features.spread

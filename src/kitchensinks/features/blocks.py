@@ -96,8 +96,11 @@ class FeatureBlocks:
 
     def check_draw(self) -> None:
         """Raise an error where the budget cannot hold the numbers of one block of draws."""
-        needed = 8.0 * drawn_entries(self.frozen.basis, self.frozen.n_inputs)
-        if needed > self.memory_budget:
+        frozen = self.frozen
+        needed = 8.0 * drawn_entries(frozen.basis, frozen.n_inputs)
+        # Bases without a size of their own draw as many numbers as a few rows have, or fewer.
+        usual = 8.0 * _TOGETHER * frozen.n_inputs
+        if needed > max(self.memory_budget, usual):
             raise ValueError(
                 f"memory_budget={self.memory_budget / 1e6:.3g}MB cannot hold one block of draws: "
                 f"need memory_budget='{math.ceil(needed / 1e6)}MB' or more, or fewer numbers for "

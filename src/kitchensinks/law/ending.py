@@ -171,7 +171,7 @@ def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
 
 
 def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:
-    """Dense features followed by bins of the same law, if clearly better at the same cost."""
+    """Dense features followed by bins of the same law, if clearly better as they were tried."""
     lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):

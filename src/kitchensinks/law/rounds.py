@@ -73,8 +73,10 @@ def _leads(candidate: Candidate, founds: list[Found]) -> bool:
     Those compare kernels, whereas a first look compares bins with features of one bandwidth, which
     may be far from the best one.
     """
-    best = first_best([found.run_error for found in founds])
-    return not candidate.sparse and candidate.found is founds[best]
+    # Directions of wide tables have errors of other fits.
+    runs = [found for found in founds if found.start is not None] or founds
+    best = first_best([found.run_error for found in runs])
+    return not candidate.sparse and candidate.found is runs[best]
 
 
 def _jobs(

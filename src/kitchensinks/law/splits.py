@@ -90,9 +90,18 @@ def _given_groups(given: Any, n_rows: int, learned: Learned) -> NDArray[np.int64
             f"groups are {describe(own)} for {n_rows} rows: need the group of each row, such as "
             "a column of a data frame."
         )
-    # Text compares with text; names and None of one array do not.
-    own = own.astype(str) if own.dtype.kind == "O" else own
-    return np.unique(own, return_inverse=True)[1].astype(np.int64)
+    if own.dtype.kind != "O":
+        return np.unique(own, return_inverse=True)[1].astype(np.int64)
+    values = own.tolist()
+    # Names and numbers of one array do not compare: they are in the order of their words.
+    known = sorted({one for one in values if not _is_missing(one)}, key=str)
+    numbers = {one: number for number, one in enumerate(known)}
+    return np.array([-1 if _is_missing(one) else numbers[one] for one in values], dtype=np.int64)
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a group is missing: None, NaN, or what pandas has in their place."""
+    return value is None or (not isinstance(value, str) and str(value) in ("nan", "<NA>", "NaT"))
 
 
 def _groups(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDArray[np.int64]:

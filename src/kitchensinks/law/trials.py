@@ -207,6 +207,8 @@ class _DensePath:
         is well determined, and the ridge grows by RIDGE_STEP at most.
         """
         gram, most = self.equations.gram, constants.RIDGE_STEP
+        if count <= len(gram):
+            return ridge
         dimension = effective_dimension(gram, ridge / len(self.data.fitted))
         now, then = 1.0 - dimension / len(gram), 1.0 - dimension / count
         return ridge * min(then / now, most) if now > 0.0 else ridge * most

@@ -132,6 +132,11 @@ class Record:
     trees: bool = False
 
     @property
+    def uniform(self) -> bool:
+        """Whether the importances say nothing: standardised columns that all have one scale."""
+        return self.scaling == "equal" and self.map in ("standard", "every")
+
+    @property
     def map_in_words(self) -> str:
         turn, _, name = self.map.rpartition("-turned ")
         return _MAPS[name] + (f" and turned along their {turn}" if turn else "")

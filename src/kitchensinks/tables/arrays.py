@@ -139,7 +139,8 @@ def words_among(y: Any) -> str:
     values = [str(value) for value in np.asarray(y, dtype=object).ravel()]
     odd = [value for value in values if not _is_number(value)] or values
     told = f"y has {len(odd)} values of {len(values)} that are no numbers, such as {odd[0]!r}."
-    if all(_is_number(value.replace(".", "").replace(",", ".")) for value in odd):
+    commas = (value.replace(".", "").replace(",", ".") for value in odd if "," in value)
+    if all("," in value for value in odd) and all(map(_is_number, commas)):
         return f"{told} Write decimal commas as points."
     return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
 

@@ -221,7 +221,7 @@ class Union(Compound):
         return total
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def _owners(shares: tuple[float, ...], count: int) -> Ints:
     """``Union.owners``, kept because every prediction asks for them."""
     given = [0] * len(shares)
