@@ -19,7 +19,6 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
-from kitchensinks.fitting.plan import SPAN_ROWS
 from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
@@ -34,6 +33,8 @@ from kitchensinks.tables.view import Given
 # Starts a walk over checked blocks, whose targets are as they came.
 Source = Callable[[], Iterator[Batch]]
 
+# The most rows, fewer than the features, that are put together and solved in their span.
+_KEPT_ROWS = 5000
 # Entries of one block of a feature matrix.
 _BLOCK_ENTRIES = 2**23
 
@@ -98,7 +99,7 @@ class StreamingRidge(TakesSparse):
             held.append(block)
             count += block.rows.shape[0]
             self.n_features_in_ = block.rows.shape[1]
-            if count > min(self.n_features_in_, SPAN_ROWS):
+            if count > min(self.n_features_in_, _KEPT_ROWS):
                 # Where there is nothing to choose, the blocks are not read again.
                 again = blocks if replayable and len(alphas) > 1 else None
                 passing, keyed = itertools.chain(held, stream), list[Batch]()
