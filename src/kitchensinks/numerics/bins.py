@@ -89,10 +89,17 @@ def bin_hashes(
 
     rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (grids, n) uint64. Rows go
     tile by tile. A column whose values in the tile all lie in one cell costs nothing, one of two
-    values costs only the rows with the rarer one.
+    values costs only the rows with the rarer one. One row alone goes through its columns at once.
     """
     n_rows, n_inputs = rows.shape
-    # One row takes no more than it needs: fresh memory for a whole tile would take longer.
+    if n_rows == 1:
+        for g in range(shift.shape[0]):
+            total = np.uint64(0)
+            for j in range(n_inputs):
+                value = np.float64(rows[0, j])
+                total += _name(value, shift[g, j], rate[g, j], multiplier[g, j])
+            out[g, 0] = total
+        return
     most = min(_NAMED, n_rows)
     columns = np.empty((n_inputs, most), np.float64)
     # The least and the greatest value of each column; of two values the rarer one is the second.
@@ -271,7 +278,7 @@ def _bisected(own: AnyArray, name: object) -> Any:
 def _slots(own: AnyArray) -> AnyArray:
     """A hash table of the indices of the names, −1 in empty slots, less than half full."""
     mask = 15
-    while mask < 2 * len(own):
+    while mask < 4 * len(own):
         mask = 2 * mask + 1
     slots = np.empty(mask + 1, np.int32)
     for place in range(mask + 1):
@@ -344,21 +351,23 @@ def add_scores(
     for g in range(len(names)):
         start = offsets[g]
         own = table[start : offsets[g + 1]]
-        few = 4 * (end - begin) < len(own)
-        slots = _slots(own[:0] if few else own)
+        if 4 * (end - begin) < len(own):
+            for i in range(begin, end):
+                found = _bisected(own, names[g, i])
+                if found >= 0:
+                    for o in range(n_outputs):
+                        out[i, o] += values[start + found, o]
+            continue
+        slots = _slots(own)
         mask = len(slots) - 1
         for i in range(begin, end):
             name = names[g, i]
-            if few:
-                found = _bisected(own, name)
-            else:
-                place = _slot(name, mask)
-                while slots[place] >= 0 and own[slots[place]] != name:
-                    place = (place + 1) & mask
-                found = np.int64(slots[place])
-            if found >= 0:
+            place = _slot(name, mask)
+            while slots[place] >= 0 and own[slots[place]] != name:
+                place = (place + 1) & mask
+            if slots[place] >= 0:
                 for o in range(n_outputs):
-                    out[i, o] += values[start + found, o]
+                    out[i, o] += values[start + slots[place], o]
 
 
 def add_scores_plain(
