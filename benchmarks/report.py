@@ -15,6 +15,7 @@ from benchmarks import (
     learned_law,
     out_of_core,
     pool,
+    predictions,
     tables,
     threads,
 )
@@ -154,6 +155,7 @@ def page(text: str) -> str:
             "results": fits_table(load("fits")["work"]),
             "floor": floor_table(speed),
             "prediction": prediction_table(speed),
+            "predictions": predictions.table(load("predictions")),
             "growth": growth_table(speed),
             "equal error": equal_error.table(load("equal_error")),
             "threads": threads.table(load("threads")),

@@ -98,6 +98,20 @@ def test_compiled_numbers_of_names_are_the_plain_ones(n_rows, n_inputs, n_grids,
         np.testing.assert_array_equal(own[:count], other[:count])
 
 
+@pytest.mark.parametrize("greatest", [2**64 - 1, 2**20, 2000])
+def test_single_names_are_found_wherever_they_stand(greatest):
+    """Few names are looked up from where an even spread would have them, which need not be so."""
+    rng = np.random.default_rng(0)
+    table = np.unique(rng.integers(0, greatest, 1000, dtype=np.uint64, endpoint=True))
+    offsets = np.array([0, len(table)])
+    ends = np.array([0, 2**64 - 1], dtype=np.uint64)
+    for name in np.concatenate([table[::7], table[-1:], table[::50] + np.uint64(1), ends]):
+        compiled, plain = np.zeros((2, 1, 1), dtype=np.int64)
+        find_columns(np.array([[name]]), table, offsets, compiled)
+        find_columns_plain(np.array([[name]]), table, offsets, plain)
+        assert compiled == plain
+
+
 @pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), SHAPES)
 @pytest.mark.parametrize("n_known", [0, 1, 20])
 def test_compiled_search_is_the_plain_one(n_rows, n_inputs, n_grids, n_known):

@@ -262,9 +262,27 @@ def number_names_plain(
 
 
 @compiled(inline="always")
-def _bisected(own: AnyArray, name: object) -> Any:
-    """The place of a name among sorted ones, or −1."""
+def _found(own: AnyArray, name: Any) -> Any:
+    """The place of a name among sorted ones, of which there is one at least, or −1.
+
+    Names are spread evenly over 64 bits, so that the share of the range below a name tells nearly
+    where it is; from there on in steps that double, and then by halves.
+    """
     low, high = 0, len(own)
+    place = np.int64(((name >> np.uint64(32)) * np.uint64(high)) >> np.uint64(32))
+    step = 8
+    if own[place] < name:
+        low = place + 1
+        while low + step < high and own[low + step] < name:
+            low += step
+            step *= 2
+        high = min(high, low + step)
+    else:
+        high = place
+        while high - step > low and own[high - step] >= name:
+            high -= step
+            step *= 2
+        low = max(low, high - step)
     while low < high:
         middle = (low + high) >> 1
         if own[middle] < name:
@@ -299,7 +317,7 @@ def find_columns(
 
     names (grids, n); table holds the different names of grid g in
     table[offsets[g]:offsets[g + 1]], sorted; out (grids, n) of int32 or int64. Few names are
-    looked up by bisection, many in a hash table that is made of the grid's names first.
+    looked up one by one, many in a hash table that is made of the grid's names first.
     """
     n_rows = names.shape[1]
     for g in range(begin, end):
@@ -307,7 +325,7 @@ def find_columns(
         own = table[start : offsets[g + 1]]
         if 4 * n_rows < len(own):
             for i in range(n_rows):
-                place = _bisected(own, names[g, i])
+                place = _found(own, names[g, i])
                 out[g, i] = start + place if place >= 0 else -1
         else:
             slots = _slots(own)
@@ -353,7 +371,7 @@ def add_scores(
         own = table[start : offsets[g + 1]]
         if 4 * (end - begin) < len(own):
             for i in range(begin, end):
-                found = _bisected(own, names[g, i])
+                found = _found(own, names[g, i])
                 if found >= 0:
                     for o in range(n_outputs):
                         out[i, o] += values[start + found, o]
