@@ -325,6 +325,12 @@ def test_a_bad_partition_is_named(rows, values):
     X, y = spread_out(wrong, values)
     with pytest.raises(PartitionError, match=r"Partition 3: .*NaN.*X.fillna\(X.mean\(\)\)"):
         regressor().fit(X, y)
+    wrong[N_ROWS - 1, 2] = np.inf
+    within = r"Partition 3: .*X\[349, 2\] is inf \(counted from 0 in this partition\)"
+    with pytest.raises(PartitionError, match=within):
+        regressor().fit(*spread_out(wrong, values))
+    with pytest.raises(PartitionError, match=r"Partition 3: .*y\[349\] is inf \(counted from 0 in"):
+        regressor().fit(*spread_out(rows, np.where(np.isinf(wrong[:, 2]), np.inf, values)))
     X, _ = spread_out(rows, values)
     short = da.concatenate(
         [X[:850].rechunk(850), X[850:].map_blocks(lambda block: block[:, :3], dtype=X.dtype)]

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Task, Told, compute
 from kitchensinks.numerics.arrays import Matrix, SampleWeight
-from kitchensinks.tables.arrays import advice, check_size
+from kitchensinks.tables.arrays import FROM_0, advice, check_size
 from kitchensinks.tables.view import Given
 
 
@@ -98,11 +98,12 @@ class Schema:
 
 @contextmanager
 def in_partition(number: int) -> Iterator[None]:
-    """Errors begin with the number of the partition."""
+    """Errors begin with the number of the partition, and say that its own rows are counted."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise PartitionError(f"Partition {number}: {error}") from error
+        told = str(error).replace(FROM_0, f"{FROM_0} in this partition")
+        raise PartitionError(f"Partition {number}: {told}") from error
 
 
 @dataclass(frozen=True)
