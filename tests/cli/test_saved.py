@@ -39,3 +39,18 @@ def test_a_model_of_an_array_is_for_python(files, tmp_path, sinks):
     )
     assert code != 0
     assert "ks.load" in said
+
+
+@pytest.mark.parametrize(
+    ("basis", "said"), [(ks.Learned(ks.Binning(), steps=2, members=1), "on purpose"), (None, None)]
+)
+def test_info_says_why_a_fit_stopped(basis, said, sinks, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = ks.KitchenSinkRegressor(basis or ks.Fourier(), random_state=0).fit(X, np.sign(X[:, 0]))
+    ks.save(model, tmp_path / "m.sinks")
+    assert model.converged_ == (said is None)
+    code, out, _ = sinks("info", tmp_path / "m.sinks")
+    stopped = [line for line in out.splitlines() if line.startswith("stopped ")]
+    assert code == 0
+    assert len(stopped) == (said is not None)
+    assert all(said in line for line in stopped)

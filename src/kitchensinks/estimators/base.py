@@ -22,7 +22,7 @@ from kitchensinks.estimators.inputs import (
 from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.estimators.readings import Readings
-from kitchensinks.execution import is_dask
+from kitchensinks.execution import is_dask, is_dask_dummy
 from kitchensinks.fitting.settings import Checkpoint, Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
@@ -301,7 +301,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         # One row cannot use more threads, and counting the cores takes as long as predicting it.
         with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
-        self._warn_outside(watch)
+        self._warn_outside(watch, X)
         return answer
 
     def outside(self, X: Given) -> Outside:
@@ -318,9 +318,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             watch.look(part, rows[part])
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
-    def _warn_outside(self, watch: Watch) -> None:
+    def _warn_outside(self, watch: Watch, X: Given) -> None:
         """Warn once if many rows are outside of the fitted range."""
-        if not watch.many or self._told_outside:
+        if not watch.many or self._told_outside or is_dask_dummy(X):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
@@ -331,9 +331,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     ) -> float:
         if is_dask(X):
             from kitchensinks.execution.fits import score_collections
+            from kitchensinks.execution.lazily import check_numbers
 
             check_columns(self, X, reset=False)
             state = self._state().small()
+            check_numbers(state, "predict", X)
             return score_collections(self._spec(state), state, X, y, sample_weight)
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
