@@ -41,7 +41,9 @@ def test_a_model_of_numbers_refuses_text_without_the_advice_for_fits():
         model.predict(dd.from_pandas(FRAME, npartitions=2))
 
 
-@pytest.mark.parametrize("index", [range(200), [f"r{k}" for k in range(200)]], ids=["place", "name"])
+@pytest.mark.parametrize(
+    "index", [range(200), [f"r{k}" for k in range(200)]], ids=["place", "name"]
+)
 @pytest.mark.parametrize("names", [["size", "kind"], ["size"]], ids=["mixed", "numbers"])
 def test_rows_that_dask_makes_up_are_not_outside(index, names):
     frame = FRAME[names].set_index(pd.Index(index))
