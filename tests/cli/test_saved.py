@@ -33,6 +33,33 @@ def test_a_model_of_a_frame_predicts_and_scores_tables(files, tmp_path, sinks):
     assert "give --target COLUMN" in " ".join(said.split())
 
 
+def test_predictions_have_intervals_where_a_coverage_is_given(files, tmp_path, sinks):
+    model, table, out = files / "frame.sinks", files / "table.csv", tmp_path / "out.csv"
+    assert sinks("predict", model, table, "--out", out, "--id", "size", "--coverage", "0.8")[0] == 0
+    found = pd.read_csv(out)
+    assert list(found) == ["size", "prediction", "lower", "upper"]
+    lower, upper = ks.load(model).predict_interval(ks.open_table(table), coverage=0.8)
+    np.testing.assert_allclose(found["lower"], lower)
+    np.testing.assert_allclose(found["upper"], upper)
+    for wrong, told in (("1.5", "coverage=1.5"), ("0.99", "needs the residuals of 199 rows")):
+        code, _, said = sinks("predict", model, table, "--out", out, "--coverage", wrong)
+        assert code != 0
+        assert told in " ".join(said.split())
+
+
+def test_classes_have_no_intervals(tmp_path, sinks):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=80), "kind": rng.choice(["a", "b"], 80)})
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20).fit(frame, frame["kind"])
+    ks.save(model, tmp_path / "m.sinks")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    given = ("--out", tmp_path / "o.csv", "--coverage", "0.9")
+    code, _, said = sinks("predict", tmp_path / "m.sinks", tmp_path / "t.csv", *given)
+    assert code != 0
+    assert "is for models of numbers" in " ".join(said.split())
+    assert not (tmp_path / "o.csv").exists()
+
+
 def test_a_model_of_an_array_is_for_python(files, tmp_path, sinks):
     code, _, said = sinks(
         "predict", files / "array.sinks", files / "table.csv", "--out", tmp_path / "out.csv"

@@ -162,7 +162,8 @@ def targets(table: Table, name: str) -> AnyArray:
     if weights is not None:
         raise ValueError(
             f"{table.label}: column {name!r} is missing in {np.sum(weights == 0)} rows, first in "
-            f"row {np.argmin(weights)} ({FROM_0}). Drop them, or give them no weight (known_targets)."
+            f"row {np.argmin(weights)} ({FROM_0}). Drop them, or give them no weight "
+            "(known_targets)."
         )
     return values
 
