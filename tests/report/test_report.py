@@ -200,6 +200,23 @@ def test_a_fit_that_stops_on_purpose_says_so():
     assert "no, on purpose: the fit of a learned law" in page(found)
 
 
+def test_ordered_categories_keep_their_order():
+    rng = np.random.default_rng(0)
+    sizes = ["small", "medium", "large", "huge"]
+    frame = pd.DataFrame(
+        {
+            "size": pd.Categorical(rng.choice(sizes[:3], 300), sizes, ordered=True),
+            "age": rng.normal(size=300),
+        }
+    )
+    y = frame["size"].cat.codes + frame["age"]
+    found = fourier().fit(frame, y).report(frame, y, compare=False)
+    assert found.interaction is not None
+    shown = [found.interaction.first_values, found.interaction.second_values]
+    assert sizes[:3] in shown
+    assert [one.values for one in found.curves if one.column == "size"] == [sizes[:3]]
+
+
 def test_missing_values_of_single_rows_are_a_dash():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=200), "when": pd.date_range("2024", periods=200)})
