@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.report.rows import Sample, in_words
 from kitchensinks.state.importance import Groups
 
