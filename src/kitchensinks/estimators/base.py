@@ -91,6 +91,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
+        *,
         groups: object = None,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
@@ -169,6 +170,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         """Check the rows, encode their targets, and discard the state of an earlier fit."""
         spec = self._spec()
         rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
+        names = getattr(self, "feature_names_in_", None)
+        order = order_of(spec.basis, known, names, groups)
         self._forget()
         summary = spec.kind.summarise(y, weights)
         spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
@@ -177,8 +180,6 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        names = getattr(self, "feature_names_in_", None)
-        order = order_of(spec.basis, known, names, groups)
         return replace(spec, columns=columns, names=names, order=order), batch
 
     def _forget(self) -> None:

@@ -82,6 +82,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
+        *,
         groups: object = None,
         gradients: object = None,
     ) -> Self:
@@ -104,7 +105,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         0.0
         """
         if gradients is None:
-            return super().fit(X, y, sample_weight, checkpoint, verbose, groups)
+            return super().fit(X, y, sample_weight, checkpoint, verbose, groups=groups)
         if is_dask(X) or checkpoint is not None:
             raise ValueError(
                 "gradients are not supported for Dask collections, nor with a checkpoint: fit "
