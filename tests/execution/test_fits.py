@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kitchensinks as ks
 from kitchensinks.execution import is_dask
 from kitchensinks.execution.job import Job
+from kitchensinks.execution.fits import fit_collections
 from kitchensinks.execution.partitions import PartitionError, Partitions
 from kitchensinks.execution.recipe import Recipe, Seen
 from kitchensinks.features.frozen import Frozen
@@ -299,8 +300,16 @@ def test_unknown_lengths_are_computed(rows, values):
     ],
 )
 def test_what_a_cluster_cannot_do_is_said(rows, values, settings, message):
+    X, y = spread_out(rows, values)
+    model = regressor().fit(X, y)
+    before = model.state_
+    changed = regressor(**settings).get_params(deep=False)
     with pytest.raises(ValueError, match=message):
-        regressor(**settings).fit(*spread_out(rows, values))
+        model.set_params(**changed).fit(X[:, :3], y)
+    assert model.state_ is before
+    assert model.n_features_in_ == 4
+    with pytest.raises(ValueError, match=message):
+        fit_collections(model.set_params(alpha=0.1)._spec(), X, y)
 
 
 def test_what_does_not_fit_together_is_said(rows, values):

@@ -135,12 +135,14 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         checkpoint: Checkpoint | None,
         verbose: Verbose,
     ) -> Self:
-        from kitchensinks.execution.fits import check_solver, fit_collections
+        from kitchensinks.execution.fits import check_possible, check_solver, fit_collections
 
         # Before the other parameters, which would ask for what cannot help.
         check_solver(Solver.of(self.solver).name)
-        check_columns(self, X, reset=True)
         spec = self._spec()
+        check_possible(spec)
+        check_columns(self, X, reset=True)
+        spec = replace(spec, names=getattr(self, "feature_names_in_", None))
         self._forget()
         with called(self, spec, verbose, X, y, sample_weight) as spec:
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)

@@ -52,7 +52,7 @@ def fit_collections(
     checkpoint: Checkpoint | None = None,
 ) -> State:
     """Fit to Dask collections: the same weights as in memory, whatever the partitions."""
-    _check_possible(spec)
+    check_possible(spec)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     partitions = Partitions.of(X, y, sample_weight)
@@ -185,7 +185,9 @@ def check_solver(name: str) -> None:
         )
 
 
-def _check_possible(spec: Spec) -> None:
+def check_possible(spec: Spec) -> None:
+    """An error for parameters that collections cannot be fitted with."""
+    check_solver(spec.solver.name)
     basis = _plain_basis(spec)
     learned = spec.basis if isinstance(spec.basis, Learned) else Learned()
     order = {name: getattr(learned, name) for name in ("split", "groups", "time")}
