@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
 from kitchensinks.execution import is_dask
-from kitchensinks.execution.job import Job
 from kitchensinks.execution.fits import fit_collections
+from kitchensinks.execution.job import Job
 from kitchensinks.execution.partitions import PartitionError, Partitions
 from kitchensinks.execution.recipe import Recipe, Seen
 from kitchensinks.features.frozen import Frozen
