@@ -312,6 +312,13 @@ def test_what_a_cluster_cannot_do_is_said(rows, values, settings, message):
         fit_collections(model.set_params(alpha=0.1)._spec(), X, y)
 
 
+@pytest.mark.parametrize("basis", [ks.Fourier(), None], ids=["given", "learned"])
+def test_one_row_is_warned_of_as_in_memory(rows, values, basis):
+    X, y = spread_out(rows[:1], values[:1], chunks=(1,))
+    with pytest.warns(UserWarning, match=r"There is one row.*need two rows or more, and"):
+        ks.KitchenSinkRegressor(basis, 20, random_state=0).fit(X, y)
+
+
 def test_what_does_not_fit_together_is_said(rows, values):
     X, y = spread_out(rows, values)
     with pytest.raises(ValueError, match=r"y is a ndarray.*from_array"):

@@ -26,7 +26,7 @@ from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.copies import in_words, many
-from kitchensinks.law.find import components, working_dtype
+from kitchensinks.law.find import components, warn_one_row, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
@@ -58,6 +58,7 @@ def fit_collections(
     partitions = Partitions.of(X, y, sample_weight)
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
+        warn_one_row(job.seen.n_rows, stacklevel=5)
         law = _law(spec, job)
         return _fit(spec, law, job.with_features(law.features, law.trend))
 
