@@ -99,11 +99,11 @@ def _grid(sample: Sample, place: int, count: int) -> tuple[list[Any], bool]:
     Quantiles of numbers and dates, else the most frequent values; those of ordered categories in
     their declared order.
     """
-    values, levels = sample.column(place), sample.levels(place)
-    if levels is not None:
-        counts = [int(np.sum(values == level)) for level in levels]
-        shown = np.sort(np.argsort(counts, kind="stable")[::-1][:count])
-        return [levels[number] for number in shown if counts[number]], False
+    values, declared = sample.column(place), sample.levels(place)
+    if declared is not None:
+        often = [int(np.sum(values == level)) for level in declared]
+        shown = np.sort(np.argsort(often, kind="stable")[::-1][:count])
+        return [declared[number] for number in shown.tolist() if often[number]], False
     if values.dtype.kind in "iuf":
         known = values[np.isfinite(values.astype(np.float64))]
         if len(known):

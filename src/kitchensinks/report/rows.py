@@ -112,7 +112,7 @@ class Sample:
 
     def levels(self, place: int) -> list[Any] | None:
         """The categories of a column in their declared order; None where they have none."""
-        dtype = self.X[self.names[place]].dtype if self.frame else None
+        dtype: Any = self.X[self.names[place]].dtype if self.frame else None
         return list(dtype.categories) if getattr(dtype, "ordered", False) else None
 
     def replaced(self, columns: dict[int, Any]) -> Any:
