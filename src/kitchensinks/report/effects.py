@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.report.rows import Sample, in_words
 from kitchensinks.state.importance import Groups
 
@@ -101,9 +101,7 @@ def _grid(sample: Sample, place: int, count: int) -> tuple[list[Any], bool]:
     """
     values, declared = sample.column(place), sample.levels(place)
     if declared is not None:
-        often = [int(np.sum(values == level)) for level in declared]
-        shown = np.sort(np.argsort(often, kind="stable")[::-1][:count])
-        return [declared[number] for number in shown.tolist() if often[number]], False
+        return _most_frequent(values, declared, count), False
     if values.dtype.kind in "iuf":
         known = values[np.isfinite(values.astype(np.float64))]
         if len(known):
@@ -121,6 +119,13 @@ def _grid(sample: Sample, place: int, count: int) -> tuple[list[Any], bool]:
         return [], False
     different, counts = np.unique(known, return_counts=True)
     return different[np.argsort(-counts, kind="stable")[:count]].tolist(), False
+
+
+def _most_frequent(values: AnyArray, levels: list[Any], count: int) -> list[Any]:
+    """The levels that most values have, in the order of the levels."""
+    often = [int(np.sum(values == level)) for level in levels]
+    shown = np.sort(np.argsort(often, kind="stable")[::-1][:count])
+    return [levels[number] for number in shown.tolist() if often[number]]
 
 
 def _outputs(sample: Sample) -> dict[str, int]:
