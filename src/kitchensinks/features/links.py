@@ -55,7 +55,7 @@ class Linked(BaseEstimator):
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         """An error for a misspelt parameter that names the one nearest to it."""
-        known = signature(cls.__init__).parameters
+        known = signature(cls.__init__).parameters if named else {}
         unknown = [name for name in named if name not in known]
         if unknown and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
             hint = nearest(unknown[0], cls._get_param_names(), "its parameters are")
