@@ -120,10 +120,6 @@ def link_public_names(app, docname, source):
     source[0] = text + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
-# "Those of :class:`Other`", also "without `this` and `that`": the entries of another class.
-BORROWED = re.compile(r"Those of :class:`(\w+)`(?: without ((?:`\w+`(?:, | and )?)+))?.*")
-
-
 def sections(lines):
     """A docstring as [title, lines], the first without a title."""
     found = [["", []]]
@@ -137,20 +133,15 @@ def sections(lines):
 
 
 def entries(lines, section):
-    """The entries of a section, as {names: lines of text}; those borrowed come first."""
-    own, borrowed, text = {}, {}, []
+    """The entries of a section, as {names: lines of text}."""
+    found, text = {}, []
     for line in dict(sections(lines)).get(section, []):
-        match = BORROWED.fullmatch(line)
         entry = re.fullmatch(r"(\w[\w, ]*) : (.*)", line)
-        if match is not None:
-            without = re.findall(r"`(\w+)`", match[2] or "")
-            other = inspect.getdoc(getattr(ks, match[1])).split("\n")
-            borrowed = {k: v for k, v in entries(other, section).items() if k not in without}
-        elif entry is not None:
-            text = own[entry[1]] = [entry[2]]
+        if entry is not None:
+            text = found[entry[1]] = [entry[2]]
         else:
             text.append(line.removeprefix("    "))
-    return {name: own.get(name, text) for name, text in {**borrowed, **own}.items()}
+    return found
 
 
 def write_out(lines):

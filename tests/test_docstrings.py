@@ -18,7 +18,7 @@ CALLS = sorted(name for name in ks.__all__ if not inspect.ismodule(getattr(ks, n
 
 @pytest.fixture(scope="module")
 def conf():
-    """The settings of the pages, which write out the parameters of one class for another."""
+    """The settings of the pages."""
     spec = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -98,3 +98,17 @@ def test_every_public_name_has_a_page_of_its_own(conf):
     written = conf.entries(doc, "Parameters")
     assert set(written) == set(with_defaults(ks.KitchenSinkRegressor))
     assert "poisson" in " ".join(written["loss"])
+
+
+@pytest.mark.parametrize("kind", [ks.KitchenSinkRegressor, ks.StackedSinksClassifier])
+def test_help_is_whole_and_refers_to_no_other_class(kind, conf):
+    doc = inspect.getdoc(kind)
+    assert "Those of" not in doc
+    names = ", ".join(conf.entries(doc.split("\n"), "Parameters")).split(", ")
+    assert names == list(with_defaults(kind))
+    attributes = conf.entries(inspect.getdoc(ks.KitchenSinkRegressor).split("\n"), "Attributes")
+    assert {"state_", "law_, plan_"} <= set(attributes)
+    assert not {"classes_", "calibration_"} & set(attributes)
+    said = inspect.getdoc(ks.KitchenSinkRegressor.fit)
+    assert said.startswith("Fit to rows X (n, d) and targets y")
+    assert all(f"``{name}" in said for name in ("verbose", "groups", "gradients"))

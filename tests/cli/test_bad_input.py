@@ -110,7 +110,10 @@ def test_a_target_with_nothing_to_learn(values, words, refused, tmp_path):
 def test_one_stray_word_in_a_target_of_numbers_is_told(refused, sinks, tmp_path):
     """Among many numbers it is an error, among few a note: one line, and no Python warning."""
     rng = np.random.default_rng(0)
-    for most, words in ((200, "holds numbers, and words: '?' (first in row 80"), (3, "in 1 of 80")):
+    for most, words in (
+        (200, "holds numbers, and words: '?' (first in row 79,"),
+        (3, "in 1 of 80"),
+    ):
         values = [str(k % most) for k in range(79)] + ["?"]
         table = pyarrow.table({"x": rng.normal(size=80), "y": values})
         path = write(table, tmp_path / "table.csv")

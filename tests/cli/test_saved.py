@@ -33,9 +33,51 @@ def test_a_model_of_a_frame_predicts_and_scores_tables(files, tmp_path, sinks):
     assert "give --target COLUMN" in " ".join(said.split())
 
 
+def test_predictions_have_intervals_where_a_coverage_is_given(files, tmp_path, sinks):
+    model, table, out = files / "frame.sinks", files / "table.csv", tmp_path / "out.csv"
+    assert sinks("predict", model, table, "--out", out, "--id", "size", "--coverage", "0.8")[0] == 0
+    found = pd.read_csv(out)
+    assert list(found) == ["size", "prediction", "lower", "upper"]
+    lower, upper = ks.load(model).predict_interval(ks.open_table(table), coverage=0.8)
+    np.testing.assert_allclose(found["lower"], lower)
+    np.testing.assert_allclose(found["upper"], upper)
+    for wrong, told in (("1.5", "coverage=1.5"), ("0.99", "needs the residuals of 199 rows")):
+        code, _, said = sinks("predict", model, table, "--out", out, "--coverage", wrong)
+        assert code != 0
+        assert told in " ".join(said.split())
+
+
+def test_classes_have_no_intervals(tmp_path, sinks):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=80), "kind": rng.choice(["a", "b"], 80)})
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20).fit(frame, frame["kind"])
+    ks.save(model, tmp_path / "m.sinks")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    given = ("--out", tmp_path / "o.csv", "--coverage", "0.9")
+    code, _, said = sinks("predict", tmp_path / "m.sinks", tmp_path / "t.csv", *given)
+    assert code != 0
+    assert "is for models of numbers" in " ".join(said.split())
+    assert not (tmp_path / "o.csv").exists()
+
+
 def test_a_model_of_an_array_is_for_python(files, tmp_path, sinks):
     code, _, said = sinks(
         "predict", files / "array.sinks", files / "table.csv", "--out", tmp_path / "out.csv"
     )
     assert code != 0
     assert "ks.load" in said
+
+
+@pytest.mark.parametrize(
+    ("basis", "said"), [(ks.Learned(ks.Binning(), steps=2, members=1), "on purpose"), (None, None)]
+)
+def test_info_says_why_a_fit_stopped(basis, said, sinks, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = ks.KitchenSinkRegressor(basis or ks.Fourier(), random_state=0).fit(X, np.sign(X[:, 0]))
+    ks.save(model, tmp_path / "m.sinks")
+    assert model.converged_ == (said is None)
+    code, out, _ = sinks("info", tmp_path / "m.sinks")
+    stopped = [line for line in out.splitlines() if line.startswith("stopped ")]
+    assert code == 0
+    assert len(stopped) == (said is not None)
+    assert all(said in line for line in stopped)

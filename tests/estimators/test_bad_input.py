@@ -90,7 +90,7 @@ def test_parameters_of_a_part_are_sent_there(given, where):
         written = f"{kind.__name__}({where})"
         assert str(error.value) == f"{kind.__name__} has no parameter {name!r}: give {written}."
         eval(f"ks.{written}")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'n_estimators'"):
+    with pytest.raises(TypeError, match="no parameter 'n_estimators': its parameters are"):
         ks.KitchenSinkRegressor(n_estimators=3)
 
 
@@ -104,7 +104,8 @@ def test_parameters_of_a_part_are_sent_there(given, where):
     ],
 )
 def test_a_search_over_a_parameter_of_a_part_is_told_its_name(name, meant):
-    model = ks.KitchenSinkRegressor(ks.Fourier(), 5, loss="quantile")
+    basis = ks.Learned() if name == "effort" else ks.Fourier()
+    model = ks.KitchenSinkRegressor(basis, 5, loss="quantile")
     with pytest.raises(ValueError, match=f"no parameter '{name}': it is {meant}\\."):
         GridSearchCV(model, {name: [0.5]}, error_score="raise").fit(XR, YR)
     if meant != "basis__effort":
@@ -129,10 +130,19 @@ def test_an_infinite_entry_is_named_by_its_column(estimator, value):
     used = fitted.predict if hasattr(fitted, "predict") else fitted.transform
     for make in (pd.DataFrame, pl.from_pandas):
         for call in (lambda rows: clone(estimator).fit(rows, YR), used):
-            with pytest.raises(ValueError, match=r"Column 'c2' has -?(inf|1e\+300) in row 4"):
+            with pytest.raises(ValueError, match=r"Column 'c2' has -?(inf|1e\+300) in row 3 \("):
                 call(make(spoilt))
-    with pytest.raises(ValueError, match=r"X\[3, 2\] is -?(inf|1e\+300)"):
+    with pytest.raises(ValueError, match=r"X\[3, 2\] is -?(inf|1e\+300) \(counted from 0\)"):
         clone(estimator).fit(spoilt.to_numpy(), YR)
+
+
+def test_an_infinite_target_is_named_by_its_row():
+    spoilt = np.where(np.arange(len(YR)) == 5, -np.inf, YR)
+    for y, place in ((spoilt, r"5"), (pd.Series(spoilt), r"5"), (np.c_[YR, spoilt], r"5, 1")):
+        with pytest.raises(ValueError, match=rf"y\[{place}\] is -inf \(counted from 0\)\. Need"):
+            ks.KitchenSinkRegressor(ks.Fourier(), 5).fit(XR, y)
+    with pytest.raises(ValueError, match=r"y\[5\] is -inf \(counted from 0\)\. Need"):
+        ks.KitchenSinkClassifier(ks.Fourier(), 5).fit(XR, np.where(spoilt < -1e9, -np.inf, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,7 @@ def test_estimators_that_can_be_shown_have_a_page():
         "Compound",
         "Projected",
         "WithGamma",
+        "OfParts",
         "TakesSparse",
         "KitchenSink",
         "Readings",

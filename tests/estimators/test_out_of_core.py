@@ -193,6 +193,12 @@ def test_a_model_of_arrays_knows_no_columns(files, data):
     model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="fitted to arrays"):
         model.predict(ks.open_table(files / "parquet"))
+    rows, values = data
+    model.fit(pd.DataFrame(rows, columns=[f"c{k}" for k in range(rows.shape[1])]), values)
+    with pytest.raises(
+        ValueError, match=r"fitted to a data frame of numbers.*with the columns c0, c1"
+    ):
+        model.predict(ks.open_table(files / "parquet"))
 
 
 def test_a_table_with_the_name_of_its_target(data):

@@ -86,6 +86,61 @@ def test_an_unknown_parameter_is_named(given, said):
         model.set_params(**given)
 
 
+@pytest.mark.parametrize(
+    ("model", "given", "said"),
+    [
+        (ks.KitchenSinkRegressor(ks.Fourier()), {"gamma": 2.0}, "'gamma': it is basis__gamma"),
+        (
+            ks.KitchenSinkRegressor(),
+            {"gamma": 2.0},
+            r"'gamma', and its basis, Learned\(\), has none .*: set basis=ks.Fourier\(gamma=2.0",
+        ),
+        (
+            ks.KitchenSinkRegressor(),
+            {"tau": 0.9},
+            r"its loss, Squared.*set loss=ks.losses.Quantile",
+        ),
+        (ks.KitchenSinkRegressor(), {"effort": "quick"}, "'effort': it is basis__effort"),
+        (ks.KitchenSinkRegressor(), {"tol": 0.1}, "'tol': it is solver__tol"),
+    ],
+)
+def test_a_parameter_of_a_part_is_named_only_where_the_part_has_it(model, given, said):
+    with pytest.raises(ValueError, match=said):
+        model.set_params(**given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "meant"),
+    [
+        (ks.KitchenSinkRegressor, "n_componets", "n_components"),
+        (ks.KitchenSinkClassifier, "class_weights", "class_weight"),
+        (ks.Learned, "efort", "effort"),
+        (ks.Fourier, "gama", "gamma"),
+        (ks.RandomFeatures, "n_component", "n_components"),
+    ],
+)
+def test_a_misspelt_parameter_is_answered_with_the_nearest(kind, name, meant):
+    with pytest.raises(TypeError, match=f"has no parameter '{name}': did you mean '{meant}'?"):
+        kind(**{name: 1})
+    with pytest.raises(TypeError, match="has no parameter 'zzz': its parameters are '"):
+        kind(zzz=1)
+
+
+@pytest.mark.parametrize("given", [{"gamma": 1.0}, {}], ids=["named", "by place"])
+def test_a_basis_without_parameters_takes_none(given):
+    with pytest.raises(TypeError):
+        ks.Linear(*[1.0] * (not given), **given)
+
+
+def test_a_subclass_may_take_any_parameter():
+    class Own(ks.Fourier):
+        def __init__(self, gamma=1.0, **others):
+            super().__init__(gamma=gamma)
+            self.others = others
+
+    assert Own(gama=2.0).others == {"gama": 2.0}
+
+
 @pytest.mark.parametrize("change", ["nested", "basis"])
 def test_a_fitted_model_keeps_the_law_that_it_was_fitted_with(change, tmp_path):
     """A file has a seed in place of the draw, which is made again from the basis."""

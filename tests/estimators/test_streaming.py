@@ -213,3 +213,10 @@ def test_weights_of_blocks_and_classes():
     for wrong, text in (({0: -1.0}, "0 or more"), ({"a": 2.0}, "not classes"), ([1, 2], "a dict")):
         with pytest.raises(ValueError, match=text):
             ks.StreamingRidgeClassifierCV(class_weight=wrong).fit(X, y)
+
+
+def test_one_row_is_warned_of():
+    for given in (([[1.0, 2.0]], [3.0]), ([([[1.0, 2.0]], [3.0])],)):
+        with pytest.warns(UserWarning, match=r"There is one row.*need two rows or more\.") as told:
+            ks.StreamingRidgeCV().fit(*given)
+        assert told[0].filename == __file__

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
 from kitchensinks.execution import is_dask
+from kitchensinks.execution.fits import fit_collections
 from kitchensinks.execution.job import Job
 from kitchensinks.execution.partitions import PartitionError, Partitions
 from kitchensinks.execution.recipe import Recipe, Seen
@@ -299,8 +300,23 @@ def test_unknown_lengths_are_computed(rows, values):
     ],
 )
 def test_what_a_cluster_cannot_do_is_said(rows, values, settings, message):
+    X, y = spread_out(rows, values)
+    model = regressor().fit(X, y)
+    before = model.state_
+    changed = regressor(**settings).get_params(deep=False)
     with pytest.raises(ValueError, match=message):
-        regressor(**settings).fit(*spread_out(rows, values))
+        model.set_params(**changed).fit(X[:, :3], y)
+    assert model.state_ is before
+    assert model.n_features_in_ == 4
+    with pytest.raises(ValueError, match=message):
+        fit_collections(model.set_params(alpha=0.1)._spec(), X, y)
+
+
+@pytest.mark.parametrize("basis", [ks.Fourier(), None], ids=["given", "learned"])
+def test_one_row_is_warned_of_as_in_memory(rows, values, basis):
+    X, y = spread_out(rows[:1], values[:1], chunks=(1,))
+    with pytest.warns(UserWarning, match=r"There is one row.*need two rows or more, and"):
+        ks.KitchenSinkRegressor(basis, 20, random_state=0).fit(X, y)
 
 
 def test_what_does_not_fit_together_is_said(rows, values):
@@ -325,6 +341,12 @@ def test_a_bad_partition_is_named(rows, values):
     X, y = spread_out(wrong, values)
     with pytest.raises(PartitionError, match=r"Partition 3: .*NaN.*X.fillna\(X.mean\(\)\)"):
         regressor().fit(X, y)
+    wrong[N_ROWS - 1, 2] = np.inf
+    within = r"Partition 3: .*X\[349, 2\] is inf \(counted from 0 in this partition\)"
+    with pytest.raises(PartitionError, match=within):
+        regressor().fit(*spread_out(wrong, values))
+    with pytest.raises(PartitionError, match=r"Partition 3: .*y\[349\] is inf \(counted from 0 in"):
+        regressor().fit(*spread_out(rows, np.where(np.isinf(wrong[:, 2]), np.inf, values)))
     X, _ = spread_out(rows, values)
     short = da.concatenate(
         [X[:850].rechunk(850), X[850:].map_blocks(lambda block: block[:, :3], dtype=X.dtype)]

@@ -35,6 +35,7 @@ OTHER_ROWS = (
     "has no column",
     "and was",
     "knows no column names",
+    "reads no tables",
     "fit had a data frame",
 )
 # Bytes that the process may grow by.

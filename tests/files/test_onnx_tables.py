@@ -190,6 +190,19 @@ def test_parts_of_dates_are_those_of_the_calendar(span):
     np.testing.assert_array_equal(found, columns.apply(batch))
 
 
+def test_missing_moments_of_every_unit_are_missing(tmp_path):
+    table = mixed()[["size (m)", "when"]]
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 50, random_state=0).fit(table, target(mixed()))
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    least = np.iinfo(np.int64).min
+    moments = [float(least), least / 1e3, least / 1e6, least / 1e9, float(least // 10**9), np.nan]
+    new = table[: len(moments)].assign(when=pd.NaT)
+    rows = {"size (m)": new[["size (m)"]].to_numpy(), "when": np.array(moments)[:, None]}
+    (found,) = session.run(None, rows)
+    np.testing.assert_allclose(found[:, 0], model.predict(new), atol=1e-4)
+
+
 def test_words_for_missing_values_are_missing(tmp_path):
     table = mixed()
     model = ks.KitchenSinkRegressor(ks.Fourier(), 50, random_state=0).fit(table, target(table))

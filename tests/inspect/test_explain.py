@@ -94,7 +94,8 @@ def test_copies_are_among_the_hundred_background_rows_as_often_as_among_all():
     rows = np.random.default_rng(0).integers(0, 2, size=(5000, 2)).astype(float)
     rows[:, 0] *= rows[:, 1]
     model = fourier().fit(rows, rows @ [1.0, 2.0])
-    for background, compared in ((rows, "100 given rows"), (None, "100 fitted rows")):
+    few = "3 different fitted rows by weight"
+    for background, compared in ((rows, "100 given rows"), (None, few)):
         found = ks.explain(model, rows[:1], background)
         assert found.compared == compared
         assert abs(found.base - model.predict(rows).mean()) < 0.05
@@ -111,6 +112,36 @@ def test_a_model_that_remembers_no_rows_compares_those_of_X_and_says_so(tmp_path
     np.testing.assert_array_equal(found.contributions, same.contributions)
     with pytest.raises(ValueError, match="give some training rows"):
         ks.explain(loaded, X[:1])
+
+
+def test_the_largest_contributions_of_a_class_are_found_by_its_label_or_its_place():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    found = ks.explain(fourier(ks.KitchenSinkClassifier).fit(X, names[y]), X[60:62])
+    wanted = [(j, float(found.contributions[1, j, 2])) for j in range(4)]
+    wanted.sort(key=lambda item: -abs(item[1]))
+    assert found.largest(1, output="virginica") == found.largest(1, output=2) == wanted
+    assert found.largest(1, output=-1) == wanted
+    assert found.largest(1) == found.largest(1, output="setosa")
+    for wrong in ("rose", 3, 1.5):
+        with pytest.raises(ValueError, match="need one of setosa, versicolor, virginica, or a pl"):
+            found.largest(output=wrong)
+    # A number that is a label is one, and not a place.
+    found = ks.explain(fourier(ks.KitchenSinkClassifier).fit(X, y - 1), X[60:61])
+    assert dict(found.largest(output=0)) == dict(enumerate(found.contributions[0, :, 1]))
+    assert found.largest() == found.largest(output=-1)
+    model, X = two_classes()
+    with pytest.raises(ValueError, match="one output, for two classes the answer for the second"):
+        ks.explain(model, X[:1]).largest(output=True)
+
+
+def test_weighted_background_rows_are_counted_once():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    weights = np.where(np.arange(40) < 5, 50.0, 1.0)
+    model = fourier().fit(rows, rows[:, 0], sample_weight=weights)
+    count, said = ks.explain(model, rows[:1]).compared.split(" ", 1)
+    assert 5 <= int(count) < 40
+    assert said == "different fitted rows by weight"
 
 
 def answers(model, X, method):

@@ -280,6 +280,25 @@ def test_groups_that_make_no_sense_are_refused(basis, groups, words):
         ks.KitchenSinkRegressor(basis).fit(X, y, groups=groups)
 
 
+@pytest.mark.parametrize(
+    "groups", [np.arange(10), [[0]] * 60, [{}] * 60], ids=["few", "2-d", "odd"]
+)
+def test_groups_that_are_refused_discard_no_fit(groups):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(rows, rows[:, 0])
+    before = model.predict(rows)
+    with pytest.raises((ValueError, TypeError)):
+        model.fit(rows, rows[:, 0], groups=groups)
+    np.testing.assert_array_equal(model.predict(rows), before)
+
+
+def test_groups_and_gradients_are_given_by_name():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    for kind in (ks.KitchenSinkRegressor, ks.KitchenSinkClassifier):
+        with pytest.raises(TypeError, match="positional"):
+            kind(QUICK).fit(rows, rows[:, 0] > 0, None, None, False, np.arange(60))
+
+
 def test_a_record_of_other_splits_takes_no_time_that_is_not_left():
     late = SimpleNamespace(request=Request(0, order=Order(dated=True)), late=lambda share: True)
     assert _note_runs(late, [], []) is None

@@ -190,6 +190,33 @@ def test_a_learned_law_shows_its_trials_and_a_frame_its_columns(tmp_path):
     assert again.importances == found.importances
 
 
+def test_a_fit_that_stops_on_purpose_says_so():
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    learned = ks.Learned(ks.Binning(), effort="quick", members=1, steps=2)
+    model = ks.KitchenSinkRegressor(learned, random_state=0).fit(rows, np.sign(rows[:, 0]))
+    assert not model.converged_
+    found = model.report(rows[:50], np.sign(rows[:50, 0]), compare=False)
+    assert found.certificate["converged"].startswith("no, on purpose: the fit of a learned law")
+    assert "no, on purpose: the fit of a learned law" in page(found)
+
+
+def test_ordered_categories_keep_their_order():
+    rng = np.random.default_rng(0)
+    sizes = ["small", "medium", "large", "huge"]
+    frame = pd.DataFrame(
+        {
+            "size": pd.Categorical(rng.choice(sizes[:3], 300), sizes, ordered=True),
+            "age": rng.normal(size=300),
+        }
+    )
+    y = frame["size"].cat.codes + frame["age"]
+    found = fourier().fit(frame, y).report(frame, y, compare=False)
+    assert found.interaction is not None
+    shown = [found.interaction.first_values, found.interaction.second_values]
+    assert sizes[:3] in shown
+    assert [one.values for one in found.curves if one.column == "size"] == [sizes[:3]]
+
+
 def test_missing_values_of_single_rows_are_a_dash():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=200), "when": pd.date_range("2024", periods=200)})

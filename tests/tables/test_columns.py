@@ -273,3 +273,21 @@ def test_numbers_are_no_names_of_categories_that_are_words(means, tmp_path):
     np.testing.assert_array_equal(*found)
     with pytest.raises(ValueError, match="column 'code' holds booleans, and was text such as 'A'"):
         columns.check(open_table(pd.DataFrame({"city": ["Oslo"], "code": [True]})))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, "x", None], "int, str"),
+        ([2.5, "x"], "float, str"),
+        ([1, b"x"], "bytes, int"),
+        ([{"a": 1}, "x"], "dict, str"),
+        ([1j, 2.5], "complex, float"),
+    ],
+)
+def test_a_column_of_several_kinds_is_named_with_what_to_do(values, said):
+    frame = pd.DataFrame({"good": [1.0] * len(values), "odd": pd.Series(values, dtype=object)})
+    with pytest.raises(ValueError, match=f"Column 'odd' .* values of type {said}: need") as told:
+        open_table(frame)
+    assert "X['odd'].astype(str)" in str(told.value)
+    assert "Conversion failed" not in str(told.value)

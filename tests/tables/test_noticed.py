@@ -102,7 +102,7 @@ def test_a_stray_word_among_the_numbers_of_a_target_is_told():
     words = [str(k) for k in range(N)]
     words[57] = "fifty-seven"
     table = open_table(FRAME.assign(y=words))
-    with pytest.raises(ValueError, match=r"words: 'fifty-seven' \(first in row 58"):
+    with pytest.raises(ValueError, match=r"words: 'fifty-seven' \(first in row 57, counted from 0"):
         read_target(table, "y", "auto")
     # Few values are classes, and so is what is called so.
     classes = open_table(FRAME.assign(y=["1", "2", "other"] * (N // 3)))

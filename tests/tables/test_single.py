@@ -74,7 +74,7 @@ def test_what_needs_the_general_way_is_left_to_it():
     for spoiled, message in (
         (row.drop(columns="whole"), "no column 'whole'"),
         (row.assign(whole="many"), "column 'whole' holds text, and was"),
-        (row.assign(whole=np.inf), "'whole' has inf in row 1"),
+        (row.assign(whole=np.inf), "'whole' has inf in row 0 "),
     ):
         with pytest.raises(ValueError, match=message):
             model.predict(spoiled)

@@ -369,8 +369,6 @@ def test_missing_files_and_wrong_kinds(tmp_path):
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
     with pytest.raises(ValueError, match="rows and columns"):
         open_table(tmp_path / "cube.npy")
-    with pytest.raises(ValueError, match="mixes kinds"):
-        open_table(pd.DataFrame({"a": [1, "x", [2]]}))
 
 
 def test_a_folder_with_mixed_schemas_names_the_difference(tmp_path):

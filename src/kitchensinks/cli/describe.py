@@ -10,6 +10,7 @@ from kitchensinks.cli.verbs import Datasets, Export, Info
 from kitchensinks.files.archive import ModelFileError, read_header
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.numerics.arrays import Facts
+from kitchensinks.state.outer import why_stopped
 
 if TYPE_CHECKING:
     from kitchensinks.papers.datasets import Dataset
@@ -64,6 +65,7 @@ def _facts(path: Path, header: Facts) -> Facts:
         "solver": evidence["solver"],
         "plan": str(Plan(**plan)),
         "evidence": {name: one if math.isfinite(one) else None for name, one in proved.items()},
+        "stopped": why_stopped(evidence["converged"], evidence.get("settled", False)),
         **_learned(law),
         "rows": state["n_rows"],
         "validation": notes.get("validation"),

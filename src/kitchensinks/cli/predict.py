@@ -18,6 +18,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Score
 from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
+from kitchensinks.fitting.calibration import check_coverage
 from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
@@ -47,7 +48,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
 def _predict(options: Predict, state: State, table: Table, terminal: Terminal) -> Facts:
     if options.id_column is not None:
         table.check_names([options.id_column])
-    answers = Answers(state, table, options.id_column)
+    answers = Answers(state, table, options.id_column, options.coverage)
     start, done = time.monotonic(), 0
     with (
         _writer(options.out, answers.schema) as write,
@@ -130,11 +131,17 @@ def target_name(saved: Saved, given: str | None) -> str:
 
 
 class Answers:
-    """Record batches of predictions: the id, then the prediction, then each class's probability."""
+    """Record batches of answers: the id, the prediction, then probabilities or an interval.
 
-    def __init__(self, state: State, table: Table, id_name: str | None) -> None:
+    coverage: that of the intervals of numbers, or None for no interval.
+    """
+
+    def __init__(
+        self, state: State, table: Table, id_name: str | None, coverage: float | None = None
+    ) -> None:
         assert state.columns is not None
         self.state, self.id_name = state, id_name
+        self.ends = None if coverage is None else _ends(state, coverage)
         self.rows = Rows(table, state.columns)
         fields = [] if id_name is None else [table.schema.field(id_name)]
         if isinstance(state.targets, Classes):
@@ -143,7 +150,8 @@ class Answers:
             fields.append(pa.field("prediction", pa.array(labels).type))
             fields += [pa.field(f"probability_{label}", pa.float64()) for label in labels]
         else:
-            fields.append(pa.field("prediction", pa.float64()))
+            names = ["prediction"] if self.ends is None else ["prediction", "lower", "upper"]
+            fields += [pa.field(name, pa.float64()) for name in names]
         if self.id_name in [field.name for field in fields[1:]]:
             raise ValueError(
                 f"--id {self.id_name!r} is also the name of a column of answers: rename it."
@@ -163,10 +171,23 @@ class Answers:
         columns: list[Any] = []
         if self.id_name is not None:
             columns.append(batch.column(self.id_name))
-        columns.append(pa.array(self.state.answer("predict", scores).tolist()))
+        answers = self.state.answer("predict", scores)
+        columns.append(pa.array(answers.tolist()))
+        columns += [pa.array(answers + end) for end in self.ends or ()]
         if isinstance(self.state.targets, Classes):
             columns += [pa.array(chance) for chance in self.state.probabilities(scores).T]
         return pa.record_batch(columns, schema=self.schema)
+
+
+def _ends(state: State, coverage: float) -> tuple[float, float]:
+    """What is added to predictions to have the ends of their intervals."""
+    if isinstance(state.targets, Classes):
+        raise ValueError(
+            f"--coverage {coverage:g} is for models of numbers, and this one is a classifier, "
+            "whose answers have probabilities: leave it out."
+        )
+    lower, upper = state.residuals.offsets(check_coverage(coverage))
+    return float(lower[0]), float(upper[0])
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Targets
+from kitchensinks.tables.arrays import FROM_0
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import lowest_keys, row_keys
 from kitchensinks.tables.noticed import has_commas, stray_words
@@ -68,12 +69,12 @@ def _check_strays(words: AnyArray, name: str) -> None:
         )
     strays = [] if few else stray_words(words)
     if strays:
-        row = int(np.flatnonzero(words == strays[0])[0]) + 1
+        row = int(np.flatnonzero(words == strays[0])[0])
         shown = ", ".join(map(repr, strays[:3])) + (", …" if len(strays) > 3 else "")
         raise ValueError(
-            f"The target {name!r} holds numbers, and words: {shown} (first in row {row} of those "
-            "with a target). For regression leave these empty or replace them; --task "
-            "classification takes every value as a class."
+            f"The target {name!r} holds numbers, and words: {shown} (first in row {row}, "
+            f"{FROM_0}, of those with a target). For regression leave these empty or replace "
+            "them; --task classification takes every value as a class."
         )
 
 

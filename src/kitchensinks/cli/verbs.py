@@ -153,7 +153,10 @@ class OnRows(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(OnRows):
-    """Predict every row of a file. Labels come with their probabilities."""
+    """Predict every row of a file.
+
+    Labels come with their probabilities, and numbers with an interval where --coverage is given.
+    """
 
     module = "predict"
     example = "sinks predict model.sinks new.csv --id customer --out scores.csv"
@@ -161,6 +164,10 @@ class Predict(OnRows):
     out: Annotated[Path, _option("What to write: .csv, .csv.gz or .parquet.", "--out", "-o")]
     id_column: Annotated[
         str | None, _option("A column of the data to keep beside the answers.", "--id")
+    ] = None
+    coverage: Annotated[
+        float | None,
+        _option("Numbers: add the ends of intervals that hold this share of targets, such as 0.9."),
     ] = None
     force: Force = False
 

@@ -22,7 +22,7 @@ from kitchensinks.estimators.inputs import (
 from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.estimators.readings import Readings
-from kitchensinks.execution import is_dask
+from kitchensinks.execution import is_dask, is_dask_dummy
 from kitchensinks.fitting.settings import Checkpoint, Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
@@ -91,6 +91,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
+        *,
         groups: object = None,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
@@ -134,12 +135,14 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         checkpoint: Checkpoint | None,
         verbose: Verbose,
     ) -> Self:
-        from kitchensinks.execution.fits import check_solver, fit_collections
+        from kitchensinks.execution.fits import check_possible, check_solver, fit_collections
 
         # Before the other parameters, which would ask for what cannot help.
         check_solver(Solver.of(self.solver).name)
-        check_columns(self, X, reset=True)
         spec = self._spec()
+        check_possible(spec)
+        check_columns(self, X, reset=True)
+        spec = replace(spec, names=getattr(self, "feature_names_in_", None))
         self._forget()
         with called(self, spec, verbose, X, y, sample_weight) as spec:
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
@@ -169,6 +172,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         """Check the rows, encode their targets, and discard the state of an earlier fit."""
         spec = self._spec()
         rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
+        names = getattr(self, "feature_names_in_", None)
+        order = order_of(spec.basis, known, names, groups)
         self._forget()
         summary = spec.kind.summarise(y, weights)
         spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
@@ -177,8 +182,6 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        names = getattr(self, "feature_names_in_", None)
-        order = order_of(spec.basis, known, names, groups)
         return replace(spec, columns=columns, names=names, order=order), batch
 
     def _forget(self) -> None:
@@ -301,7 +304,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         # One row cannot use more threads, and counting the cores takes as long as predicting it.
         with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
-        self._warn_outside(watch)
+        self._warn_outside(watch, X)
         return answer
 
     def outside(self, X: Given) -> Outside:
@@ -318,9 +321,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             watch.look(part, rows[part])
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
-    def _warn_outside(self, watch: Watch) -> None:
+    def _warn_outside(self, watch: Watch, X: Given) -> None:
         """Warn once if many rows are outside of the fitted range."""
-        if not watch.many or self._told_outside:
+        if not watch.many or self._told_outside or is_dask_dummy(X):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
@@ -331,9 +334,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     ) -> float:
         if is_dask(X):
             from kitchensinks.execution.fits import score_collections
+            from kitchensinks.execution.lazily import check_numbers
 
             check_columns(self, X, reset=False)
             state = self._state().small()
+            check_numbers(state, "predict", X)
             return score_collections(self._spec(state), state, X, y, sample_weight)
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)

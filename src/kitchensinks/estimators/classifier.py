@@ -115,7 +115,9 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     ) -> Self:
         """Learn what batches and workers must share, and sum nothing.
 
-        As `KitchenSinkRegressor.freeze`; `classes`: all of them, where y may lack some.
+        That is the scaler, the law, the bins, and the classes with their weights. Copies of a
+        frozen estimator can be given different rows by `partial_fit` and put together by `merge`:
+        the result is that of one fit. `classes`: all of them, where y may lack some.
         """
         self.state_, _, _ = self._frozen(X, y, sample_weight, classes, verbose)
         return self

@@ -244,8 +244,14 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Ma
 def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows for a model that was fitted to an array."""
     if isinstance(X, Table):
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None:
+            raise ValueError(
+                "This model was fitted to arrays, and knows no column names: give it arrays."
+            )
         raise ValueError(
-            "This model was fitted to arrays, and knows no column names: give it arrays."
+            "This model was fitted to a data frame of numbers, and reads no tables: give it a data "
+            f"frame with the columns {', '.join(names[:10])}{', …' if len(names) > 10 else ''}."
         )
     if isinstance(X, Rows):
         if X.shape[1] != estimator.n_features_in_:

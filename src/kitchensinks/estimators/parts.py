@@ -1,11 +1,10 @@
 """Errors for parameters that belong to a part of an estimator, such as its solver."""
 
 from dataclasses import fields
-from typing import Any, Self, cast
-
-from sklearn.base import BaseEstimator
+from typing import Any, Self
 
 from kitchensinks.features.bases import Fourier
+from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law.learned import Learned
 from kitchensinks.problem.losses import Huber, Quantile
@@ -20,7 +19,7 @@ _PARTS = {
 }
 
 
-class OfParts(BaseEstimator):
+class OfParts(Linked):
     """An estimator whose error for an unknown parameter says to which part it belongs."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
@@ -34,13 +33,17 @@ class OfParts(BaseEstimator):
             raise TypeError(
                 f"{cls.__name__} has no parameter {name!r}: give {cls.__name__}({part})."
             )
-        return cast(Self, super().__new__(cls))
+        return super().__new__(cls, *given, **named)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a part are named with it, such as ``basis__effort``."""
         for name in params.keys() & _PARTS.keys() - set(self._get_param_names()):
             part = _PARTS[name].rpartition("=ks.")[0] or "basis"
+            told, owner = f"{type(self).__name__} has no parameter {name!r}", self._meant(part)
+            if hasattr(owner, "get_params") and name in owner.get_params(deep=False):
+                raise ValueError(f"{told}: it is {part}__{name}.")
+            given = _PARTS[name].format(f"{name}={params[name]!r}").removeprefix(f"{part}=")
             raise ValueError(
-                f"{type(self).__name__} has no parameter {name!r}: it is {part}__{name}."
+                f"{told}, and its {part}, {owner!r}, has none either: set {part}={given}."
             )
-        return cast(Self, super().set_params(**params))
+        return super().set_params(**params)

@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.classifier import KitchenSinkClassifier
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
+from kitchensinks.features.borrowed import borrowing, going_on
 from kitchensinks.fitting.calibration import check_coverage
 from kitchensinks.fitting.gradients import Gradients
 from kitchensinks.fitting.settings import Checkpoint, Verbose
@@ -36,6 +38,7 @@ class Interval(NamedTuple):
     upper: Array
 
 
+@borrowing(KitchenSinkClassifier)
 @dataclass(eq=False, repr=False)
 class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     """Weighted sum of K random features for regression (Algorithm 1); several outputs at once.
@@ -46,7 +49,6 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     Parameters
     ----------
     Those of :class:`KitchenSinkClassifier` without `class_weight`, and other losses.
-
     loss : "squared" (the default: one linear system), "huber", "quantile", "poisson", "gamma" or
         "tweedie". "huber" turns linear at 1.345 robust standard deviations of the targets, and
         "quantile" is the median; ``ks.losses.Huber(delta)`` and ``ks.losses.Quantile(tau)`` set
@@ -72,6 +74,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
 
     _task = "regression"
 
+    @going_on(KitchenSink.fit)
     def fit(
         self,
         X: Given,
@@ -79,19 +82,16 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
+        *,
         groups: object = None,
         gradients: object = None,
     ) -> Self:
-        """Fit to rows X (n, d) and targets y; weights count as copies of a row.
-
-        All but gradients are those of :meth:`KitchenSinkClassifier.fit`.
-
-        gradients : of the targets, by the columns of X, shape (n, d), or (n, outputs, d) for
-            several outputs; a row of NaN says that its gradient is not known. The squared errors of
-            all partial derivatives, each times the deviation of its column (1 with
-            ``standardize=False``), are then added to those of the values. For a given basis with
-            slopes (Fourier, Sigmoid("tanh"), ReLU, Linear), squared loss and arrays of numbers;
-            alpha="auto" is chosen by generalised cross-validation.
+        """``gradients``: of the targets, by the columns of X, shape (n, d), or (n, outputs, d) for
+        several outputs; a row of NaN says that its gradient is not known. The squared errors of
+        all partial derivatives, each times the deviation of its column (1 with
+        ``standardize=False``), are then added to those of the values. For a given basis with
+        slopes (Fourier, Sigmoid("tanh"), ReLU, Linear), squared loss and arrays of numbers;
+        alpha="auto" is chosen by generalised cross-validation.
 
         >>> import numpy as np
         >>> import kitchensinks as ks
@@ -105,7 +105,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         0.0
         """
         if gradients is None:
-            return super().fit(X, y, sample_weight, checkpoint, verbose, groups)
+            return super().fit(X, y, sample_weight, checkpoint, verbose, groups=groups)
         if is_dask(X) or checkpoint is not None:
             raise ValueError(
                 "gradients are not supported for Dask collections, nor with a checkpoint: fit "
@@ -128,9 +128,9 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     ) -> Self:
         """Learn what batches and workers must share, and sum nothing.
 
-        That is the scaler, the law, the bins, and the classes with their weights or the unit of
-        the targets. Copies of a frozen estimator can be given different rows by `partial_fit` and
-        put together by `merge`: the result is that of one fit.
+        That is the scaler, the law, the bins, and the unit of the targets. Copies of a frozen
+        estimator can be given different rows by `partial_fit` and put together by `merge`: the
+        result is that of one fit.
         """
         self.state_, _, _ = self._frozen(X, y, sample_weight, None, verbose)
         return self

@@ -19,6 +19,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
+from kitchensinks.law.find import warn_one_row
 from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
@@ -111,6 +112,7 @@ class StreamingRidge(TakesSparse):
         if not held:
             raise ValueError("X gave no blocks: need at least one block (X, y).")
         rows = Batch.joined(held)
+        warn_one_row(rows.counted, learns=False)
         span = self._span_of(rows)
         inside = [rows._replace(rows=span.coordinates)]
         path, total = self._summed(iter(inside))

@@ -26,7 +26,7 @@ from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.copies import in_words, many
-from kitchensinks.law.find import components, working_dtype
+from kitchensinks.law.find import components, warn_one_row, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
@@ -52,12 +52,13 @@ def fit_collections(
     checkpoint: Checkpoint | None = None,
 ) -> State:
     """Fit to Dask collections: the same weights as in memory, whatever the partitions."""
-    _check_possible(spec)
+    check_possible(spec)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     partitions = Partitions.of(X, y, sample_weight)
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
+        warn_one_row(job.seen.n_rows, stacklevel=5)
         law = _law(spec, job)
         return _fit(spec, law, job.with_features(law.features, law.trend))
 
@@ -185,7 +186,9 @@ def check_solver(name: str) -> None:
         )
 
 
-def _check_possible(spec: Spec) -> None:
+def check_possible(spec: Spec) -> None:
+    """An error for parameters that collections cannot be fitted with."""
+    check_solver(spec.solver.name)
     basis = _plain_basis(spec)
     learned = spec.basis if isinstance(spec.basis, Learned) else Learned()
     order = {name: getattr(learned, name) for name in ("split", "groups", "time")}

@@ -9,7 +9,13 @@ import numpy as np
 from dask import delayed
 from numpy.typing import DTypeLike
 
-from kitchensinks.execution.partitions import Schema, checked_rows, in_partition, whole_rows
+from kitchensinks.execution.partitions import (
+    Schema,
+    checked_rows,
+    in_partition,
+    whole_rows,
+    without_numbers,
+)
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.state import Model, State
@@ -20,8 +26,27 @@ Answer = Callable[[Any], AnyArray]
 
 def answer_collection(state: State, method: str, X: Given) -> Any:
     """The lazy Dask array of what a method of a fitted model gives for the rows of X."""
+    check_numbers(state, method, X)
     shown = state.answer(method, np.zeros((1, state.targets.n_outputs)))
     return _lazily(X, partial(_answered, state, method), shown, missing=True)
+
+
+def check_numbers(state: State, method: str, X: Given) -> None:
+    """An error where the model, or the collection that it is asked about, is not of numbers."""
+    if state.columns is not None and not state.columns.n_given:
+        shown = state.answer(method, np.zeros((1, state.targets.n_outputs)))
+        meta = f"numpy.empty({(0, *shown.shape[1:])}, {str(shown.dtype)!r})"
+        raise ValueError(
+            "This model was fitted to a table of mixed columns (text, categories, dates or gaps), "
+            "and answers Dask collections of plain numbers alone. Ask it partition by partition, "
+            "which is lazy too: "
+            f"X.map_partitions(model.{method}, meta={meta})."
+        )
+    if bad := without_numbers(X):
+        raise ValueError(
+            f"The columns {', '.join(bad)} hold no numbers, and the model was fitted to numbers: "
+            "give the columns of the fit, as numbers."
+        )
 
 
 def _answered(state: State, method: str, rows: Matrix) -> AnyArray:

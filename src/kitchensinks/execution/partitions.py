@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Task, Told, compute
 from kitchensinks.numerics.arrays import Matrix, SampleWeight
-from kitchensinks.tables.arrays import advice, check_size
+from kitchensinks.tables.arrays import FROM_0, advice, check_size
 from kitchensinks.tables.view import Given
 
 
@@ -51,14 +51,12 @@ class Schema:
             dtype = "float32" if X.dtype == np.float32 else "float64"
             return cls(None, (str(X.dtype),), X.shape[1], dtype)
         dtypes = X._meta.dtypes
-        bad = [str(name) for name, dtype in dtypes.items() if dtype.kind not in "fiub"]
-        if bad:
+        if bad := without_numbers(X):
             raise ValueError(
                 f"The columns {', '.join(bad)} hold no numbers. In a Dask collection, make "
                 "indicators of text, dask.dataframe.get_dummies(X.categorize()), and days of "
                 "dates, (X[name] - pandas.Timestamp(0)).dt.days, or leave them out, "
-                "X.drop(columns=[...]). `sinks fit --scheduler` fits files with text, and "
-                "X.map_partitions(model.predict) asks a model that was fitted to a data frame."
+                "X.drop(columns=[...]). `sinks fit --scheduler` fits files with text."
             )
         narrow = all(dtype == np.float32 for dtype in dtypes)
         return cls(
@@ -98,11 +96,12 @@ class Schema:
 
 @contextmanager
 def in_partition(number: int) -> Iterator[None]:
-    """Errors begin with the number of the partition."""
+    """Errors begin with the number of the partition, and say that its own rows are counted."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise PartitionError(f"Partition {number}: {error}") from error
+        told = str(error).replace(FROM_0, f"{FROM_0} in this partition")
+        raise PartitionError(f"Partition {number}: {told}") from error
 
 
 @dataclass(frozen=True)
@@ -181,6 +180,12 @@ def shown_columns(X: Given) -> Any:
     if type(X).__name__ == "Series" or getattr(X, "ndim", 2) != 2:
         raise ValueError("X is a single column: need rows and columns, such as X[['a']] or (n, 1).")
     return X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
+
+
+def without_numbers(X: Given) -> list[str]:
+    """The columns of a collection that hold no numbers; none of an array."""
+    dtypes = X._meta.dtypes if hasattr(X, "columns") else {}
+    return [str(name) for name, dtype in dtypes.items() if dtype.kind not in "fiub"]
 
 
 def whole_rows(X: Given) -> Any:

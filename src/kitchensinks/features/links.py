@@ -4,10 +4,13 @@ import os
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from importlib import metadata
+from inspect import signature
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from sklearn.base import BaseEstimator, clone
+
+from kitchensinks.tables.table import nearest
 
 # An environment variable: the folder or the URL of the built documentation.
 VARIABLE = "KITCHENSINKS_DOCS"
@@ -49,6 +52,15 @@ class Linked(BaseEstimator):
 
     There is no link without a URL, nor for subclasses in other packages.
     """
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """An error for a misspelt parameter that names the one nearest to it."""
+        known = signature(cls.__init__).parameters if named else {}
+        unknown = [name for name in named if name not in known]
+        if unknown and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+            hint = nearest(unknown[0], cls._get_param_names(), "its parameters are")
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}{hint}")
+        return cast(Self, super().__new__(cls))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too, such as ``basis__gamma`` and ``loss__tau``.

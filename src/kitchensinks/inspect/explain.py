@@ -83,12 +83,32 @@ class Explanation:
             lines.append(f"row {row}: {answers[row]:.6g} = base, {', '.join(parts)}")
         return "\n".join([*lines, "…"] if count > _SHOWN else lines) + ">"
 
-    def largest(self, row: int = 0, count: int = 5, output: int = 0) -> list[tuple[Any, float]]:
-        """The columns with the largest contributions to one prediction, of either sign."""
+    def largest(
+        self, row: int = 0, count: int = 5, output: object = None
+    ) -> list[tuple[Any, float]]:
+        """The columns with the largest contributions to one prediction, of either sign.
+
+        output: a class by its label, or the place of an output; None is the first.
+        """
         own = self.contributions[row]
-        own = own if self.outputs is None else own[:, output]
+        own = own if self.outputs is None and output is None else own[:, self._place(output)]
         order = np.argsort(-np.abs(own), kind="stable")[:count]
         return [(self.columns[place], float(own[place])) for place in order]
+
+    def _place(self, output: object) -> int:
+        """The place of an output that is given by its label or its place."""
+        names = self.outputs
+        if names is None:
+            raise ValueError(
+                f"output={output!r}: there is one output, for two classes the answer for the "
+                "second. Leave it out."
+            )
+        if output is None or output in names:
+            return 0 if output is None else names.index(output)
+        if isinstance(output, int | np.integer) and -len(names) <= output < len(names):
+            return int(output)
+        known = ", ".join(str(name) for name in names)
+        raise ValueError(f"output={output!r}: need one of {known}, or a place among them.")
 
     @classmethod
     def of(cls, *given: Any) -> "Explanation":
@@ -245,7 +265,9 @@ def _background(
         rows, which = explained, "of the rows explained"
         _warn_forgotten(explained)
     places = _spread(row_keys(rows, state.law.features.seed), weights)
-    return densify(rows[places]), f"{len(places)} {which}"
+    count = len(np.unique(places))
+    told = f"{count} {which}" if count == len(places) else f"{count} different {which} by weight"
+    return densify(rows[places]), told
 
 
 def _spread(keys: Keys, weights: Floats | None) -> Ints:

@@ -39,12 +39,8 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
     >>> again.features.basis == law.features.basis
     True
     """
-    if len(batch.counted_targets) == 1 and not request.stream:
-        warnings.warn(
-            "There is one row, from which no dependence on the columns can be learned: need two "
-            f"rows or more, and {constants.FEWEST_ROWS} to learn a law.",
-            stacklevel=3,
-        )
+    if not request.stream:
+        warn_one_row(batch.counted, stacklevel=4)
     if isinstance(basis, Law):
         return _again(basis, batch, request)
     if isinstance(basis, Basis):
@@ -68,6 +64,17 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
             stacklevel=3,
         )
     return replace(_given(own, batch, request), note=found), None
+
+
+def warn_one_row(count: int, learns: bool = True, stacklevel: int = 3) -> None:
+    """Warn of a fit to one row; learns: whether a law could be learned from more."""
+    if count == 1:
+        more = f", and {constants.FEWEST_ROWS} to learn a law" if learns else ""
+        warnings.warn(
+            "There is one row, from which no dependence on the columns can be learned: need two "
+            f"rows or more{more}.",
+            stacklevel=stacklevel,
+        )
 
 
 def components(basis: Basis, n_inputs: int, request: Request) -> int:

@@ -20,7 +20,7 @@ from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.tables.arrays import check_targets, words_among
+from kitchensinks.tables.arrays import advice, check_targets, words_among
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -256,7 +256,8 @@ class Classes:
         y = column_or_1d(_plain_labels(y), warn=True)
         if y.dtype.kind == "f":
             _refuse_missing(np.isnan(y))
-        assert_all_finite(y, input_name="y")
+        with advice(rows=y, name="y"):
+            assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         return np.asarray(y)
 
@@ -360,7 +361,7 @@ class Numbers:
         check_targets(y, dates=False)
         try:
             # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore"), advice(rows=y, name="y"):
                 y = check_array(
                     y,
                     ensure_2d=False,

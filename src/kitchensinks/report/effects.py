@@ -93,11 +93,15 @@ def _shares(sample: Sample) -> Floats | None:
     return np.array([found[part].sum() for part in places])
 
 
-def _grid(values: AnyArray, count: int) -> tuple[list[Any], bool]:
+def _grid(sample: Sample, place: int, count: int) -> tuple[list[Any], bool]:
     """Values that stand for all of a column, and whether they are ordered.
 
-    Quantiles of numbers and dates, else the most frequent values.
+    Quantiles of numbers and dates, else the most frequent values; those of ordered categories in
+    their declared order.
     """
+    values, declared = sample.column(place), sample.levels(place)
+    if declared is not None:
+        return _most_frequent(values, declared, count), False
     if values.dtype.kind in "iuf":
         known = values[np.isfinite(values.astype(np.float64))]
         if len(known):
@@ -117,6 +121,13 @@ def _grid(values: AnyArray, count: int) -> tuple[list[Any], bool]:
     return different[np.argsort(-counts, kind="stable")[:count]].tolist(), False
 
 
+def _most_frequent(values: AnyArray, levels: list[Any], count: int) -> list[Any]:
+    """The levels that most values have, in the order of the levels."""
+    often = [int(np.sum(values == level)) for level in levels]
+    shown = np.sort(np.argsort(often, kind="stable")[::-1][:count])
+    return [levels[number] for number in shown.tolist() if often[number]]
+
+
 def _outputs(sample: Sample) -> dict[str, int]:
     """Names and places of the answers that are shown."""
     if sample.classes is None:
@@ -131,7 +142,7 @@ def curves(sample: Sample, order: list[int]) -> list[Curve]:
     """Partial dependence on the first columns of an order."""
     small, outputs, found = sample.some(_AVERAGED), _outputs(sample), []
     for place in order[:_CURVES]:
-        values, ordered = _grid(sample.column(place), _VALUES)
+        values, ordered = _grid(sample, place, _VALUES)
         means = np.array([small.answers(small.replaced({place: v})).mean(axis=0) for v in values])
         if len(values):
             lines = {name: means[:, column].tolist() for name, column in outputs.items()}
@@ -146,7 +157,7 @@ def interaction(sample: Sample, order: list[int]) -> Interaction | None:
         return None
     small, (output, column) = sample.some(_AVERAGED_PAIRS), next(iter(_outputs(sample).items()))
     first, second = order[:2]
-    grids = [_grid(sample.column(place), _GRID)[0] for place in (first, second)]
+    grids = [_grid(sample, place, _GRID)[0] for place in (first, second)]
     if not (grids[0] and grids[1]):
         return None
     means = [

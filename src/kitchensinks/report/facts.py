@@ -24,6 +24,7 @@ from kitchensinks.report.effects import (
 )
 from kitchensinks.report.peers import Compared, compared
 from kitchensinks.report.rows import Fitted, Sample, in_words
+from kitchensinks.state.outer import why_stopped
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.view import Given
 
@@ -213,11 +214,12 @@ def _fitted(model: Fitted) -> dict[str, str]:
 
 def _certificate(model: Fitted) -> dict[str, str]:
     evidence = model.state_.fitted.evidence
+    why = why_stopped(evidence.converged, evidence.settled)
     gap = "not known" if math.isinf(evidence.gap) else _short(evidence.gap)
     return {
         "objective": _short(evidence.objective),
         "gap (the objective is at most this far above the optimum)": gap,
-        "converged": "yes" if evidence.converged else "no",
+        "converged": f"no, {why}" if why else "yes",
         "iterations": str(evidence.iterations),
         "condition number": _short(evidence.condition),
         "effective dimension": _short(evidence.freedom),

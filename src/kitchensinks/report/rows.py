@@ -110,6 +110,11 @@ class Sample:
         """The values of a column."""
         return np.asarray(self.X[self.names[place]] if self.frame else self.X[:, place])
 
+    def levels(self, place: int) -> list[Any] | None:
+        """The categories of a column in their declared order; None where they have none."""
+        dtype: Any = self.X[self.names[place]].dtype if self.frame else None
+        return list(dtype.categories) if getattr(dtype, "ordered", False) else None
+
     def replaced(self, columns: dict[int, Any]) -> Any:
         """The rows with other values in some columns: an array, or one value for all rows."""
         X = self.X.copy()

@@ -18,7 +18,8 @@ class Evidence(NamedTuple):
 
     The objective is at most `gap` above the optimum. alphas, alpha_errors: the ridge path
     that alpha was chosen from, or None; condition, freedom: of the Gram with its ridge, NaN where
-    unknown; noise: the rounding error of the Gram.
+    unknown; noise: the rounding error of the Gram; settled: the solver stopped on purpose, by
+    another rule than the gap.
     """
 
     solver: str
@@ -32,6 +33,7 @@ class Evidence(NamedTuple):
     condition: float = math.nan
     freedom: float = math.nan
     noise: float = 0.0
+    settled: bool = False
 
 
 class Outer(NamedTuple):
@@ -65,6 +67,7 @@ class Outer(NamedTuple):
             condition=fit.condition,
             freedom=fit.freedom,
             noise=fit.noise,
+            settled=solution.settled,
         )
         with np.errstate(over="ignore"):
             weights, intercept = fit.weights * unit, fit.intercept * unit + targets.centre
@@ -79,6 +82,18 @@ class Outer(NamedTuple):
         """Weights and intercept in the units of the encoded targets."""
         unit = targets.score_unit
         return self.weights / unit, (self.intercept - targets.centre) / unit
+
+
+def why_stopped(converged: bool, settled: bool) -> str:
+    """Why the gap of a fit is not below the tolerance, in words; empty where it is."""
+    if converged:
+        return ""
+    if settled:
+        return (
+            "on purpose: the fit of a learned law ends where more steps would hardly change the "
+            "predictions of new rows, whatever the gap"
+        )
+    return "the solver stopped before the gap was below its tolerance"
 
 
 def warn_unconverged(evidence: Evidence, tol: float) -> None:

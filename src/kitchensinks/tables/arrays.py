@@ -44,6 +44,8 @@ _TABLES = (
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
 _FOR_LARGE = ("infinity or a value too large", "rows hold an entry")
+# How messages count rows, as NumPy and pandas do.
+FROM_0 = "counted from 0"
 # A row with less than this share of the largest weight has none.
 _LEAST_SHARE = 1e-290
 
@@ -154,11 +156,11 @@ def _is_number(word: str) -> bool:
 
 
 @contextmanager
-def advice(tables: bool = False, rows: Any = None) -> Iterator[None]:
+def advice(tables: bool = False, rows: Any = None, name: str = "X") -> Iterator[None]:
     """Replace the advice in an error of scikit-learn's checks by ours.
 
     tables: True where a mixed table could be given in place of these rows; rows: those that are
-    checked, of which an infinite or too large entry is named by its column.
+    checked, of which an infinite or too large entry is named by its place; name: what they are.
     """
     try:
         yield
@@ -167,7 +169,7 @@ def advice(tables: bool = False, rows: Any = None) -> Iterator[None]:
         if sign is None:
             raise
         text = _ADVICE[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
-        where = _largest(rows) if sign in _FOR_LARGE else ""
+        where = _largest(rows, name) if sign in _FOR_LARGE else ""
         told = f"{str(error).splitlines()[0].rstrip('.')}."
         raise ValueError(" ".join(part for part in (told, where, text) if part)) from None
     except TypeError as error:
@@ -178,18 +180,19 @@ def advice(tables: bool = False, rows: Any = None) -> Iterator[None]:
         ) from None
 
 
-def _largest(rows: Any) -> str:
-    """The largest entry of dense rows in words; a frame's by its column, and its row from 1 on."""
+def _largest(rows: Any, name: str) -> str:
+    """The largest entry of dense rows in words, with its place; a frame's by its column."""
     try:
         values = np.asarray(rows, dtype=np.float64)
-        row, column = divmod(int(np.nanargmax(np.abs(values))), values.shape[1])
-    except (TypeError, ValueError, IndexError):
+        place = np.unravel_index(np.nanargmax(np.abs(values)), values.shape)
+    except (TypeError, ValueError):
         # Sparse rows, or entries of which NumPy makes no numbers.
         return ""
-    largest = f"{values[row, column]:.4g}"
+    largest = f"{values[place]:.4g}"
     if hasattr(rows, "columns"):
-        return f"Column {list(rows.columns)[column]!r} has {largest} in row {row + 1}."
-    return f"X[{row}, {column}] is {largest}."
+        column = list(rows.columns)[place[1]]
+        return f"Column {column!r} has {largest} in row {place[0]} ({FROM_0})."
+    return f"{name}[{', '.join(map(str, place))}] is {largest} ({FROM_0})."
 
 
 def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:

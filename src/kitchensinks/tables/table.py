@@ -228,8 +228,8 @@ def _to_arrow(source: Any) -> ArrowTable:
     if kind == "pandas":
         renamed = with_dense_columns(source.rename(columns=str))
         check_schema("the pandas table", list(renamed.columns))
+        plain, count = _without_intervals(renamed), thread_count()
         try:
-            plain, count = _without_intervals(renamed), thread_count()
             return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
         except OverflowError:
             raise ValueError(
@@ -242,15 +242,28 @@ def _to_arrow(source: Any) -> ArrowTable:
                 "replace such letters (text.encode(errors='replace').decode())."
             ) from None
         except pa.ArrowException as error:
-            raise ValueError(
-                f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
-                "or text first."
-            ) from None
+            raise ValueError(_mixed_column(plain) or str(error)) from None
     if kind == "polars":
         return source.to_arrow()
     raise TypeError(
         f"{type(source).__name__} is not a table: need a path, or a pandas, polars or Arrow table."
     )
+
+
+def _mixed_column(frame: Any) -> str:
+    """What is wrong with the first column that Arrow has no type for, in words."""
+    for name in frame.columns:
+        try:
+            pa.array(frame[name], from_pandas=True)
+        except pa.ArrowException:
+            kinds = sorted({type(value).__name__ for value in frame[name].dropna()})
+            return (
+                f"Column {name!r} of the pandas table has values of type {', '.join(kinds)}: need "
+                "numbers, text, dates or booleans, and one kind in a column. Make it text, "
+                f"X[{name!r}].astype(str), or numbers, pandas.to_numeric(X[{name!r}], "
+                "errors='coerce'), or leave it out."
+            )
+    return ""
 
 
 def _without_intervals(frame: Any) -> Any:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray, Part
+from kitchensinks.tables.arrays import FROM_0
 from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
@@ -133,8 +134,8 @@ class Rows:
             row, column = np.argwhere(~(np.abs(block) < LARGEST))[0]
             raise ValueError(
                 f"{self.table.label}: column {self.columns.outputs[column]!r} has "
-                f"{block[row, column]} in row {places[row] + 1}: need finite numbers below "
-                f"{LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
+                f"{block[row, column]} in row {places[row]} ({FROM_0}): need finite numbers "
+                f"below {LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
             )
         return block
 
@@ -161,7 +162,8 @@ def targets(table: Table, name: str) -> AnyArray:
     if weights is not None:
         raise ValueError(
             f"{table.label}: column {name!r} is missing in {np.sum(weights == 0)} rows, first in "
-            f"row {np.argmin(weights) + 1}. Drop them, or give them no weight (known_targets)."
+            f"row {np.argmin(weights)} ({FROM_0}). Drop them, or give them no weight "
+            "(known_targets)."
         )
     return values
 

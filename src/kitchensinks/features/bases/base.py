@@ -88,6 +88,9 @@ class Basis(Linked):
     directions_per_draw: int = 1
     """How many directions one draw of θ has: several for units that pool them."""
 
+    def __init__(self) -> None:
+        """Without parameters, unless a subclass has some."""
+
     @property
     def metric(self) -> Literal["laplacian", "gaussian"]:
         """The kernel whose learned column scales suit the basis: "laplacian" for distances that

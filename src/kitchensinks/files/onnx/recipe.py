@@ -20,6 +20,9 @@ _REGULAR = re.compile(r"\s*(\S+( \S+)*)?\s*")
 _BETWEEN = "\x1f"
 # Seconds of a day.
 _DAY = 86400.0
+# NumPy's missing moment is the least whole number. As nanoseconds it is this many seconds, in 1677,
+# and as micro- or milliseconds it is further back than any calendar goes.
+_NAT, _BEGINNING = -(2.0**63) / 1e9, -9e12
 # Moments of probes lie in this many seconds after the beginning of 1970.
 _MOMENTS = 2e9
 
@@ -53,8 +56,7 @@ def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: boo
             parts.append(_coded(graph, encoder, value, spaces))
             continue
         if isinstance(encoder, Date):
-            # NumPy's missing moment is a number, and the least there is.
-            value = graph.node("Where", graph.node("Less", value, -9e18), np.nan, value)
+            value = _without_nat(graph, value)
         missing = graph.node("IsNaN", value)
         numbers, fills = [value], np.zeros(1)
         if isinstance(encoder, Number):
@@ -185,6 +187,13 @@ def _place(graph: Graph, text: str, keys: list[str]) -> str:
     regular = graph.node("RegexFullMatch", text, pattern=_REGULAR.pattern)
     other = graph.node("And", regular, graph.node("Equal", exact, np.int64(len(keys))))
     return graph.node("Where", other, by_words, exact)
+
+
+def _without_nat(graph: Graph, seconds: str) -> str:
+    """NaN in place of missing moments (n, 1) of NumPy, whatever unit was made seconds."""
+    apart = graph.node("Abs", graph.node("Sub", seconds, _NAT))
+    gone = graph.node("Or", graph.node("Less", apart, 1.0), graph.node("Less", seconds, _BEGINNING))
+    return graph.node("Where", gone, np.nan, seconds)
 
 
 def _date(graph: Graph, seconds: str) -> dict[str, str]:

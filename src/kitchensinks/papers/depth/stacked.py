@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kitchensinks.estimators import KitchenSinkRegressor
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.borrowed import borrowing
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.links import Linked
 from kitchensinks.features.scaling import Scaler, Spread
@@ -209,6 +210,7 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
         return tags
 
 
+@borrowing(StackedSinksRegressor)
 class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     """L layers of random features for classification: squared loss on ±1, one column a class.
 
