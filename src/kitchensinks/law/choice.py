@@ -65,7 +65,8 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if basis is not None and not basis.open_bandwidth:
         law, bins = with_basis(left, basis, with_members(left, founds[0]))
     else:
-        law, bins = chosen(left, basis, tried_again(left, candidates_of(left, basis, founds)))
+        candidates = candidates_of(left, basis, founds)
+        law, bins = chosen(left, basis, candidates, tried_again(left, candidates))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
 
 

@@ -293,7 +293,8 @@ TREE_ROWS = 4000
 # The share of the columns that a node chooses from (ann_thyroid, a forest alone: 0.22 % wrong, 0.39
 # with all of them).
 TREE_COLUMNS = 0.3
-# Trees are tried if the error of bins is within this factor of the least.
+# Trees are tried if the error of bins is within this factor of the least with another kernel (one
+# split of ann_thyroid, where dense features of theirs win: 1.0 % wrong without trees, 0.28 with).
 TREES_NEAR = 1.01
 # Trees are kept if they lower the error of equally many bins to less than this share.
 TREES_BETTER = 0.98

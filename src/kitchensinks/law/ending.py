@@ -71,14 +71,16 @@ class Ending(NamedTuple):
         return Law(features, self.ridge, self.second, record), bins
 
 
-def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
-    """The law of the best candidate, or of dense features and bins in two stages."""
+def chosen(
+    task: LearningRows, basis: Basis | None, candidates: list[Candidate], close: list[Candidate]
+) -> tuple[Law, Bins]:
+    """The law of the best of the close candidates, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     if task.copied is None:
         kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     else:
         kept = _with_copies(task, close)
-    if (leaves := _with_trees(task, basis, close)) is not None:
+    if (leaves := _with_trees(task, basis, candidates, close)) is not None:
         return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
@@ -102,7 +104,7 @@ def _with_copies(task: LearningRows, close: list[Candidate]) -> Candidate:
 
 
 def _with_trees(
-    task: LearningRows, basis: Basis | None, close: list[Candidate]
+    task: LearningRows, basis: Basis | None, candidates: list[Candidate], close: list[Candidate]
 ) -> Candidate | None:
     """The best bins with leaves of trees among them, if these are clearly better; else None.
 
@@ -111,7 +113,7 @@ def _with_trees(
     trees do not. Trees have seen the targets, so they need a ridge that trials have chosen: the
     loss must be squared.
     """
-    sparse = [one for one in close if one.sparse]
+    sparse = [one for one in close if one.sparse] or [one for one in candidates if one.sparse]
     allowed = task.request.stages and task.asked is None and basis is None
     allowed = allowed and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
     if not sparse or not allowed:
@@ -121,15 +123,18 @@ def _with_trees(
         return None
     found = with_trees(task, bins)
     better = found.score.error < constants.TREES_BETTER * bins.score.error
-    return found if better else None
+    return found if better and found.error <= min(one.error for one in close) else None
 
 
 def _is_matched(bins: Candidate, close: list[Candidate]) -> bool:
-    """Whether another candidate is better than bins, or a smooth kernel does about as well."""
+    """Whether a smooth kernel does about as well as bins, or a linear model is better.
+
+    Dense features of the kernel of the bins say nothing of that.
+    """
     smooth = [one.error for one in close if one.found.kernel == "gaussian"]
-    least = min(one.error for one in close)
+    others = [one.error for one in close if one.found.kernel != bins.found.kernel]
     near = min(smooth, default=math.inf) < constants.TREES_SMOOTH * bins.error
-    return near or bins.error > constants.TREES_NEAR * least
+    return near or bins.error > constants.TREES_NEAR * min(others, default=math.inf)
 
 
 def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
