@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
 from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.tables.kinds import is_number
 
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
@@ -137,20 +138,12 @@ def words_among(y: Any) -> str:
     "y has 2 values of 3 that are no numbers, such as '1,5'. Write decimal commas as points."
     """
     values = [str(value) for value in np.asarray(y, dtype=object).ravel()]
-    odd = [value for value in values if not _is_number(value)] or values
+    odd = [value for value in values if not is_number(value)] or values
     told = f"y has {len(odd)} values of {len(values)} that are no numbers, such as {odd[0]!r}."
     commas = (value.replace(".", "").replace(",", ".") for value in odd if "," in value)
-    if all("," in value for value in odd) and all(map(_is_number, commas)):
+    if all("," in value for value in odd) and all(map(is_number, commas)):
         return f"{told} Write decimal commas as points."
     return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager

@@ -92,23 +92,10 @@ def _a9a(train: Path, test: Path) -> Contents:
 
 
 def _adult(train: Path, test: Path) -> Contents:
-    names = [
-        "age",
-        "workclass",
-        "fnlwgt",
-        "education",
-        "education-num",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "sex",
-        "capital-gain",
-        "capital-loss",
-        "hours-per-week",
-        "native-country",
-        "income",
-    ]
+    names = (
+        "age workclass fnlwgt education education-num marital-status occupation relationship race "
+        "sex capital-gain capital-loss hours-per-week native-country income"
+    ).split()
     tables = {}
     for part, path in (("train", train), ("test", test)):
         table = pandas().read_csv(
@@ -126,18 +113,11 @@ def _covtype(path: Path) -> Contents:
     return {"X": table[:, :-1], "y": table[:, -1].astype(np.uint8), "feature_names": names}
 
 
-_COVER = [
-    "Elevation",
-    "Aspect",
-    "Slope",
-    "Horizontal_Distance_To_Hydrology",
-    "Vertical_Distance_To_Hydrology",
-    "Horizontal_Distance_To_Roadways",
-    "Hillshade_9am",
-    "Hillshade_Noon",
-    "Hillshade_3pm",
-    "Horizontal_Distance_To_Fire_Points",
-]
+_COVER = (
+    "Elevation Aspect Slope Horizontal_Distance_To_Hydrology Vertical_Distance_To_Hydrology "
+    "Horizontal_Distance_To_Roadways Hillshade_9am Hillshade_Noon Hillshade_3pm "
+    "Horizontal_Distance_To_Fire_Points"
+).split()
 
 
 def _kddcup99(names: Path, train: Path, test: Path) -> Contents:
