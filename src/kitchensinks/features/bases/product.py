@@ -16,6 +16,7 @@ from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
+@dataclass(eq=False, repr=False)
 class Product(Compound):
     """φ(x; θ₁)·ψ(x; θ₂)·…, one independent draw of each basis a feature.
 
@@ -47,13 +48,10 @@ class Product(Compound):
     6
     """
 
-    _example = "[Linear(), Fourier()]"
+    bases: Sequence[Basis] = ()
+    places: Sequence[Sequence[int]] | None = None
 
-    def __init__(
-        self, bases: Sequence[Basis] = (), places: Sequence[Sequence[int]] | None = None
-    ) -> None:
-        self.bases = bases
-        self.places = places
+    _example = "[Linear(), Fourier()]"
 
     @property
     def features_per_draw(self) -> int:  # type: ignore[override]

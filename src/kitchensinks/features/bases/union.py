@@ -17,6 +17,7 @@ from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
+@dataclass(eq=False, repr=False)
 class Union(Compound):
     """Several bases side by side, each with its share of the K draws.
 
@@ -37,11 +38,10 @@ class Union(Compound):
     6
     """
 
-    _example = "[Fourier(), ReLU()]"
+    bases: Sequence[Basis] = ()
+    shares: Sequence[float] | None = None
 
-    def __init__(self, bases: Sequence[Basis] = (), shares: Sequence[float] | None = None) -> None:
-        self.bases = bases
-        self.shares = shares
+    _example = "[Fourier(), ReLU()]"
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]

@@ -10,8 +10,8 @@ class Universal(NamedTuple):
     A basis is universal if for every continuous f on a bounded set and every ε > 0, K draws have
     with probability near one weights within ε of f in mean square (thesis, Definition III.6).
 
-    >>> bool(Universal(True, "a reason"))
-    True
+    >>> "universal" if Universal(None, "a reason") else "not known to be"
+    'not known to be'
     """
 
     answer: bool | None

@@ -95,11 +95,11 @@ def _adult(train: Path, test: Path) -> Contents:
     names = (
         "age workclass fnlwgt education education-num marital-status occupation relationship race "
         "sex capital-gain capital-loss hours-per-week native-country income"
-    ).split()
+    )
     tables = {}
     for part, path in (("train", train), ("test", test)):
         table = pandas().read_csv(
-            path, names=names, na_values="?", skipinitialspace=True, comment="|"
+            path, names=names.split(), na_values="?", skipinitialspace=True, comment="|"
         )
         table["income"] = table["income"].str.rstrip(".")
         tables[part] = table
@@ -109,7 +109,7 @@ def _adult(train: Path, test: Path) -> Contents:
 def _covtype(path: Path) -> Contents:
     table = pandas().read_csv(path, header=None).to_numpy(np.int16)
     soils = [f"Soil_Type{i}" for i in range(1, 41)]
-    names = [*_COVER, *(f"Wilderness_Area{i}" for i in range(1, 5)), *soils]
+    names = [*_COVER.split(), *(f"Wilderness_Area{i}" for i in range(1, 5)), *soils]
     return {"X": table[:, :-1], "y": table[:, -1].astype(np.uint8), "feature_names": names}
 
 
@@ -117,7 +117,7 @@ _COVER = (
     "Elevation Aspect Slope Horizontal_Distance_To_Hydrology Vertical_Distance_To_Hydrology "
     "Horizontal_Distance_To_Roadways Hillshade_9am Hillshade_Noon Hillshade_3pm "
     "Horizontal_Distance_To_Fire_Points"
-).split()
+)
 
 
 def _kddcup99(names: Path, train: Path, test: Path) -> Contents:

@@ -28,10 +28,11 @@ from kitchensinks.papers.experiments.study import Cell
 CONTEXT = 5
 _PHONE_STATES = 3
 # The 48 phones of Lee and Hon (1989), and those among them that are scored as another one of 39.
-PHONES = (
-    "iy ih eh ae ix ax ah uw uh ao aa ey ay oy aw ow l el r y w er m n en ng ch jh dh b d dx g p t k "
-    "z zh v f th s sh hh cl vcl epi sil"
-).split()
+_PHONES = (
+    "iy ih eh ae ix ax ah uw uh ao aa ey ay oy aw ow l el r y w er m n en ng ch jh dh b d dx g p t "
+    "k z zh v f th s sh hh cl vcl epi sil"
+)
+PHONES = _PHONES.split()
 SCORED_AS = {"el": "l", "en": "n", "zh": "sh", "ao": "aa", "ix": "ih", "ax": "ah"}
 SCORED_AS |= dict.fromkeys(("cl", "vcl", "epi"), "sil")
 
