@@ -89,7 +89,6 @@ class Source:
         raise NotImplementedError
 
     def facts(self) -> Facts:
-        """What the rows are."""
         columns = len(self.columns.inputs)
         return {"task": self.task, "rows": self.n_rows, "bad_rows": 0, "columns": columns}
 

@@ -312,7 +312,6 @@ def _different_letters(
 
 
 def different_letters_plain(codes: Packed, others: Packed) -> NDArray[np.int64]:
-    """The same in NumPy."""
     out = np.empty((len(codes), len(others)), dtype=np.int64)
     for i, code in enumerate(codes):
         different = np.bitwise_or.reduce(code ^ others, axis=1)

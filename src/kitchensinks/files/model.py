@@ -183,7 +183,6 @@ def _rebuild(header: Facts, arrays: Arrays) -> KitchenSink:
 
 
 def _bytes_of(arrays: Arrays) -> int:
-    """Bytes of all arrays of a file."""
     return sum(array.nbytes for array in arrays.values())
 
 

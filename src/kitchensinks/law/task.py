@@ -305,7 +305,6 @@ class LearningRows:
 
 
 def with_own_record(task: LearningRows) -> LearningRows:
-    """The same task with an empty record."""
     own = copy.copy(task)
     own.trials = []
     return own

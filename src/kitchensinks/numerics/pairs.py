@@ -61,7 +61,6 @@ def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> No
 
 
 def pair_distances_plain(columns: Singles, out: Singles) -> None:
-    """The same in NumPy."""
     distances = np.zeros_like(out)
     for column in columns:
         distances += np.abs(column[: len(out), None] - column)
@@ -149,7 +148,6 @@ def weighted_distances(columns: Singles, weights: Singles, out: NDArray[np.float
 
 
 def weighted_distances_plain(columns: Singles, weights: Singles, out: NDArray[np.float64]) -> None:
-    """The same in NumPy."""
     above = np.triu(weights, 1).astype(np.float64)
     for j, column in enumerate(columns):
         out[j] = np.sum(above * np.abs(column[: len(weights), None] - column))

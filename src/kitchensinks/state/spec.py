@@ -116,12 +116,10 @@ class Spec:
 
     @property
     def kind(self) -> type[Classes] | type[Numbers]:
-        """What the targets are."""
         return Classes if self.task == "classification" else Numbers
 
     @property
     def encoding(self) -> Targets:
-        """How the targets are encoded."""
         assert self.targets is not None, "targets are looked at before anything is fitted"
         return self.targets
 

@@ -106,12 +106,10 @@ def _without_some_sparse(frame: Any) -> Any:
 
 
 def _is_sparse(dtype: Any) -> bool:
-    """Whether a column of a pandas frame is sparse."""
     return hasattr(dtype, "fill_value") and hasattr(dtype, "subtype")
 
 
 def with_dense_columns(frame: Any) -> Any:
-    """A pandas frame whose sparse columns are filled in."""
     plain = {name: kind.subtype for name, kind in frame.dtypes.items() if _is_sparse(kind)}
     return frame.astype(plain) if plain else frame
 

@@ -239,7 +239,6 @@ class BinTable:
         return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":
-        """The bins of either."""
         pairs = zip(self.parts, other.parts, strict=True)
         return BinTable([np.union1d(mine, theirs) for mine, theirs in pairs])
 

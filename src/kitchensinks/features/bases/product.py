@@ -111,7 +111,6 @@ class Product(Compound):
         return places
 
     def _taken(self, rows: Matrix) -> list[Any]:
-        """The rows with the columns of each basis."""
         if self.places is None:
             return [rows] * len(self.bases)
         return [rows[:, own] for own in self._places(rows.shape[1])]
@@ -178,7 +177,6 @@ class ProductParts:
 
     @property
     def counts(self) -> list[Ints]:
-        """Number of columns of each draw, for each part."""
         return [np.diff(part.offsets) for part in self.parts]
 
     def pairs(self) -> list[tuple[Ints | None, Ints | None]]:
@@ -192,7 +190,6 @@ class ProductParts:
         return found
 
     def map(self, change: Callable[[Draw], Draw]) -> "ProductParts":
-        """The same with a function applied to every part."""
         return ProductParts([change(part) for part in self.parts])
 
     def astype(self, dtype: DType) -> "ProductParts":

@@ -279,7 +279,6 @@ class UnionParts:
         return out
 
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
-        """The same with a function applied to every part."""
         return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
     def astype(self, dtype: DType) -> "UnionParts":

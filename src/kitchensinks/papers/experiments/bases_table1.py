@@ -281,7 +281,6 @@ def _lower(groups: Groups, data: str) -> list[float]:
 
 
 def _with_exact(groups: Groups) -> dict[str, _Set]:
-    """The sets whose exact machine was run."""
     return {data: own for data, own in _SETS.items() if (data, "exact") in groups}
 
 

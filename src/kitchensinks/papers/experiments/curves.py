@@ -94,11 +94,9 @@ class Curves:
         self.sets = {data: title for data, title in sets.items() if data in known}
 
     def values(self, key: str, data: str, method: str) -> dict[int, list[float]]:
-        """The values of all seeds at each K."""
         return self.results.where(data=data, method=method).by("K", of=key)
 
     def means(self, key: str, data: str, method: str) -> np.ndarray:
-        """Means over seeds at each K."""
         return np.array([np.mean(values) for values in self.values(key, data, method).values()])
 
     def best(self, data: str, method: str) -> tuple[int, list[float]]:

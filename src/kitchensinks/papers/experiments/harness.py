@@ -90,7 +90,6 @@ def folder_of(name: str, out: Path, quick: bool) -> Path:
 
 
 def results_of(facts: dict[str, Any]) -> Results:
-    """The cells of a results.json."""
     return Results(record["cell"] | record["measured"] for record in facts["cells"])
 
 

@@ -49,7 +49,6 @@ class Spoken(NamedTuple):
         return np.split(array, np.cumsum(self.lengths)[:-1])
 
     def first(self, count: int | None) -> "Spoken":
-        """The first utterances alone."""
         lengths = self.lengths[:count]
         stop = int(lengths.sum())
         return Spoken(self.frames[:stop], self.states[:stop], lengths)

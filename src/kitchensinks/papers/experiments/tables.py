@@ -36,7 +36,6 @@ undecided, a significant counterexample refutes, and claims of ours are no longe
 
 
 def markdown(facts: Facts) -> str:
-    """table.md of one results.json."""
     lines = [f"# {facts['name']}: {facts['source']}", "", _what(facts), ""]
     if facts["quick"]:
         lines += ["A quick run on few rows: these are not the numbers of the study.", ""]
