@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kitchensinks.features.bases.maxout import same_argmax
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.bits import bit_count
+from kitchensinks.numerics.signs import popcount
 from kitchensinks.numerics.threads import looped
 
 Packed = NDArray[np.uint64]
@@ -148,7 +148,7 @@ def _nearest(
                     word = queries[i, 0, w] ^ codes[row, 0, w]
                     for plane in range(1, n_planes):
                         word |= queries[i, plane, w] ^ codes[row, plane, w]
-                    total += bit_count(word)
+                    total += np.int64(popcount(word))
                 place = held
                 while place > 0 and (
                     distance[i, place - 1] > total

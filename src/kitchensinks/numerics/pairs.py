@@ -17,12 +17,8 @@ Singles = NDArray[np.float32]
 _PARTS = 8
 
 
-def _steps(n_rows: int) -> int:
-    """Steps of four of the first rows and four of the last."""
-    return row_tiles(row_tiles(n_rows, 4), 2)
-
-
-@looped(lambda columns, out: _steps(len(out)), fastmath=True)
+# Steps of four of the first rows and four of the last.
+@looped(lambda columns, out: row_tiles(row_tiles(len(out), 4), 2), fastmath=True)
 def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.features.bases.universal import Universal, of_sum
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
@@ -57,7 +57,14 @@ class Union(Compound):
 
     @property
     def universal(self) -> Universal:
-        return of_sum([basis.universal for basis in self.bases])
+        """As universal as the most universal part."""
+        parts = [basis.universal for basis in self.bases]
+        for part in parts:
+            if part.answer:
+                return Universal(True, f"One part is: {part.reason}")
+        if len(parts) == 1 and parts[0].answer is False:
+            return parts[0]
+        return Universal(None, "No part is known to be universal alone; together they may be.")
 
     @property
     def bound(self) -> float:

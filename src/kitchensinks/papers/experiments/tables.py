@@ -123,7 +123,8 @@ def _foot(facts: Facts) -> Iterator[str]:
 
 def _not_converged(facts: Facts) -> str:
     """In how many cells a solver ended before its tolerance, with the entries that they share."""
-    cells = [record["cell"] for record in facts["cells"] if _open_ended(record)]
+    ended = (one for one in facts["cells"] if one["measured"].get("converged") is False)
+    cells = [record["cell"] for record in ended]
     if not cells:
         return ""
     kinds = {
@@ -134,10 +135,6 @@ def _not_converged(facts: Facts) -> str:
     }
     which = f" ({', '.join(kinds)})" if kinds else ""
     return f" In {len(cells)} cells{which} the solver ended before its tolerance or its target."
-
-
-def _open_ended(record: Facts) -> bool:
-    return record["measured"].get("converged") is False
 
 
 def _claims(claims: list[Facts]) -> Iterator[str]:
