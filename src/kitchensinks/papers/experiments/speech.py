@@ -185,7 +185,7 @@ def error_rate(pairs: Iterator[tuple[Sequence[str], Sequence[str]]]) -> float:
     return 100.0 * errors / total
 
 
-def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray, weight: float = 1.0) -> float:
+def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray) -> float:
     """The error rate of units on the test utterances, whose spliced frames are `rows`.
 
     States that were never fitted have the posterior of a frame that none was seen of.
@@ -199,7 +199,7 @@ def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray, weight: float = 
         return [corpus.units[unit] for unit in units]
 
     return error_rate(
-        (names(decoder.units(own, weight)), names(units_of(states, corpus.n_states)))
+        (names(decoder.units(own)), names(units_of(states, corpus.n_states)))
         for own, states in zip(
             test.utterances(posteriors), test.utterances(test.states), strict=True
         )
