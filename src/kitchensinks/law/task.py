@@ -133,11 +133,7 @@ class LearningRows:
 
     @classmethod
     def of(
-        cls,
-        batch: Batch,
-        request: Request,
-        learned: Learned,
-        hold: NDArray[np.intp] | None = None,
+        cls, batch: Batch, request: Request, learned: Learned, hold: NDArray[np.intp] | None = None
     ) -> "LearningRows":
         """The learning rows; constant targets of the pool raise no warning."""
         with np.errstate(invalid="ignore"):

@@ -13,14 +13,7 @@ from sklearn.utils import check_random_state
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.settings import (
-    Progress,
-    Settings,
-    Solver,
-    check_dtype,
-    silent,
-    steps_of,
-)
+from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent, steps_of
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order

@@ -310,8 +310,7 @@ def _faster(seconds: Groups) -> Claim:
         for data, own in _with_exact(seconds).items()
     ]
     return Claim(
-        "random bases are faster than exact kernel machines, by as much as the paper prints",
-        checks,
+        "random bases are faster than exact kernel machines, by as much as the paper prints", checks
     )
 
 

@@ -112,12 +112,7 @@ class Curves:
         return [list(errors)[place] for place in places]
 
     def as_accurate(
-        self,
-        data: str,
-        label: str,
-        ours: str,
-        theirs: str = "adaboost",
-        against: str = "AdaBoost",
+        self, data: str, label: str, ours: str, theirs: str = "adaboost", against: str = "AdaBoost"
     ) -> Check:
         """The check that our best error is theirs, or below it."""
         _, rival = self.best(data, theirs)
