@@ -57,7 +57,7 @@ def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
         return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
 
 
-def as_given(rows: Any, name: str = "X") -> Any:
+def as_given(rows: Any) -> Any:
     """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
     Sparse columns of a frame are filled in, unless all of them are sparse and may stay so. Arrays
@@ -66,12 +66,12 @@ def as_given(rows: Any, name: str = "X") -> Any:
     if isinstance(rows, np.ndarray):
         if rows.dtype.kind in "mM":
             raise ValueError(
-                f"{name} is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
+                f"X is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
                 "frame with columns of dates, or numbers such as days."
             )
         if rows.dtype.names:
             raise TypeError(
-                f"{name} is an array of records with the fields {', '.join(rows.dtype.names)}: "
+                f"X is an array of records with the fields {', '.join(rows.dtype.names)}: "
                 "give a data frame (pandas.DataFrame.from_records) or an array of numbers."
             )
         if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
@@ -79,21 +79,21 @@ def as_given(rows: Any, name: str = "X") -> Any:
         return rows
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
-        return _from_arrow(rows, name)
+        return _from_arrow(rows)
     if package == "pandas" and hasattr(rows, "columns"):
         return _without_some_sparse(rows)
     if kind == "LazyFrame":
-        raise TypeError(f"{name} is a LazyFrame: need its rows, {name}.collect().")
+        raise TypeError("X is a LazyFrame: need its rows, X.collect().")
     return rows
 
 
-def _from_arrow(rows: Any, name: str) -> Any:
+def _from_arrow(rows: Any) -> Any:
     """An Arrow table as a pandas frame, or an error in words."""
     try:
         return rows.to_pandas()
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(
-            f"{name} is an Arrow table with a column that pandas has no values for ({error}): "
+            f"X is an Arrow table with a column that pandas has no values for ({error}): "
             "leave it out, or make it numbers or text."
         ) from None
 
