@@ -155,7 +155,6 @@ def table(fits: Sequence[Fit]) -> Iterator[str]:
 
 
 def by_set(fits: Sequence[Fit]) -> dict[str, list[Fit]]:
-    """The fits of each set, in order."""
     groups: dict[str, list[Fit]] = {}
     for fit in fits:
         groups.setdefault(fit.data.name, []).append(fit)
@@ -298,7 +297,6 @@ def warm_up() -> None:
 
 
 def say(text: str) -> None:
-    """One line on the error stream."""
     print(text, file=sys.stderr, flush=True)
 
 

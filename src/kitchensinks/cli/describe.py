@@ -92,7 +92,6 @@ def _learned(law: Facts) -> Facts:
 
 
 def _told(value: object) -> str:
-    """A fact as text."""
     if isinstance(value, dict):
         known = ((key, number) for key, number in value.items() if number is not None)
         told = ((k, n if isinstance(n, bool) else f"{n:.5g}") for k, n in known)

@@ -89,7 +89,6 @@ class Source:
         raise NotImplementedError
 
     def facts(self) -> Facts:
-        """What the rows are."""
         columns = len(self.columns.inputs)
         return {"task": self.task, "rows": self.n_rows, "bad_rows": 0, "columns": columns}
 
@@ -184,11 +183,7 @@ def _loss(options: Fit) -> str | Loss:
 
 
 def _fit_source(
-    options: Fit,
-    parameters: Facts,
-    source: Source,
-    folder: CheckpointFolder,
-    terminal: Terminal,
+    options: Fit, parameters: Facts, source: Source, folder: CheckpointFolder, terminal: Terminal
 ) -> Facts:
     """Learn a law without the rows held out and score it there, then fit that law to all rows.
 

@@ -159,7 +159,6 @@ class Answers:
         self.schema = pa.schema(fields)
 
     def needed(self) -> list[str]:
-        """Columns of the table that are read."""
         inputs = self.rows.columns.inputs
         more = [] if self.id_name is None or self.id_name in inputs else [self.id_name]
         return [*inputs, *more]

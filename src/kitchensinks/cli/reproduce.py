@@ -24,7 +24,6 @@ def reproduce(options: Reproduce, terminal: Terminal) -> Facts:
 
 
 def _list_studies(terminal: Terminal) -> Facts:
-    """Every table and figure, with the time of a full run."""
     studies = [experiments.study(name) for name in experiments.names()]
     for study in studies:
         needs = f" (needs {', '.join(_files(study.needs))})" if study.needs else ""

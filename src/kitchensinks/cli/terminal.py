@@ -59,7 +59,6 @@ class Terminal:
             print(text, file=sys.stderr, flush=True)
 
     def show(self, text: str = "") -> None:
-        """A line of the result."""
         if self.piped:
             self.note(text)
         elif not self.as_json:

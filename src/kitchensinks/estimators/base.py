@@ -210,7 +210,6 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @property
     def _begun(self) -> bool:
-        """Whether there has been a fit or a batch."""
         return self._held is not None
 
     def _partial_fit(

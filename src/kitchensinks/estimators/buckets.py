@@ -8,11 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from kitchensinks.features.bases.maxout import same_argmax
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.bits import bit_count
+from kitchensinks.numerics.signs import popcount
 from kitchensinks.numerics.threads import looped
 
 Packed = NDArray[np.uint64]
 Places = NDArray[np.int64]
+
+
+def _tables(same: float, recall: float) -> int:
+    return math.ceil(math.log1p(-recall) / math.log1p(-same))
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,11 @@ class Shape:
         found = None
         # A key is one word of 64 bits.
         for n_letters in range(1, int(64 / math.log2(pool)) + 1):
-            n_tables = math.ceil(math.log1p(-recall) / math.log1p(-(same**n_letters)))
+            n_tables = _tables(same**n_letters, recall)
             if n_tables * n_letters <= n_units:
                 found = cls(n_tables, n_letters, pool)
         if found is None:
-            need = math.ceil(math.log1p(-recall) / math.log1p(-same))
+            need = _tables(same, recall)
             raise ValueError(
                 f"near={near!r} and recall={recall!r} need {need} tables, and n_units={n_units}: "
                 "need a unit or more for each. Raise n_units, or lower recall."
@@ -62,7 +66,7 @@ class Shape:
         same, other = (float(same_argmax(one, pool)) for one in (near, far))
         n_letters = max(1, math.ceil(math.log(max(2, n_rows)) / -math.log(other)))
         n_letters = min(n_letters, int(64 / math.log2(pool)))
-        n_tables = math.ceil(math.log1p(-recall) / math.log1p(-(same**n_letters)))
+        n_tables = _tables(same**n_letters, recall)
         return cls(n_tables, n_letters, pool)
 
     def chance(self, cosine: ArrayLike) -> NDArray[np.float64]:
@@ -148,7 +152,7 @@ def _nearest(
                     word = queries[i, 0, w] ^ codes[row, 0, w]
                     for plane in range(1, n_planes):
                         word |= queries[i, plane, w] ^ codes[row, plane, w]
-                    total += bit_count(word)
+                    total += np.int64(popcount(word))
                 place = held
                 while place > 0 and (
                     distance[i, place - 1] > total

@@ -28,7 +28,6 @@ except ImportError:  # scikit-learn before 1.9 has no set_callbacks
         """Stand-in without callbacks."""
 
     def with_callbacks(method: object) -> Any:
-        """The method as it is."""
         return method
 
 

@@ -15,7 +15,7 @@ from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
-from kitchensinks.numerics.bits import bit_count
+from kitchensinks.numerics.signs import popcount
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import block_slices, densify
@@ -307,12 +307,11 @@ def _different_letters(
                     differ[w] |= codes[i, p, w] ^ others[j, p, w]
             total = np.int64(0)
             for w in range(n_words):
-                total += bit_count(differ[w])
+                total += np.int64(popcount(differ[w]))
             out[i, j] = total
 
 
 def different_letters_plain(codes: Packed, others: Packed) -> NDArray[np.int64]:
-    """The same in NumPy."""
     out = np.empty((len(codes), len(others)), dtype=np.int64)
     for i, code in enumerate(codes):
         different = np.bitwise_or.reduce(code ^ others, axis=1)

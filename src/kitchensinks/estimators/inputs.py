@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
 from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype

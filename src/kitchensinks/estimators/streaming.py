@@ -113,7 +113,9 @@ class StreamingRidge(TakesSparse):
             raise ValueError("X gave no blocks: need at least one block (X, y).")
         rows = Batch.joined(held)
         warn_one_row(rows.counted, learns=False)
-        span = self._span_of(rows)
+        weights = rows.own_weights
+        _check_weight(float(weights.sum()))
+        span = Span.of(rows.rows, weights / weights.sum(), bool(self.fit_intercept))
         inside = [rows._replace(rows=span.coordinates)]
         path, total = self._summed(iter(inside))
         errors = self._errors(path, alphas / total, lambda: iter(inside), [_keyed(rows)])
@@ -156,11 +158,6 @@ class StreamingRidge(TakesSparse):
             total += path.left_out_squares(densify(rows), self._code(y), weights, own, alphas)
             done += len(y)
         return total / path.equations.weight
-
-    def _span_of(self, rows: Batch) -> Span:
-        weights = rows.own_weights
-        _check_weight(float(weights.sum()))
-        return Span.of(rows.rows, weights / weights.sum(), bool(self.fit_intercept))
 
     def _choose(
         self, path: RidgePath, errors: Array, alphas: Array, total: float, span: Span | None = None

@@ -34,12 +34,7 @@ class PartitionedDesign(Design):
     """`Design` whose rows are tasks, each of which gives `RowPieces`."""
 
     def __init__(
-        self,
-        tasks: list[Task],
-        partitions: Partitions,
-        n_rows: int,
-        n_columns: int,
-        dtype: DType,
+        self, tasks: list[Task], partitions: Partitions, n_rows: int, n_columns: int, dtype: DType
     ) -> None:
         super().__init__(lambda: iter(()), n_rows, n_columns, dtype)
         self.tasks, self.partitions = Vector(tasks), partitions

@@ -99,7 +99,6 @@ def _apply(
     missing: bool,
     block_id: tuple[int, ...] = (0,),
 ) -> AnyArray:
-    """What runs on the workers."""
     if rows.shape[0] == 0:
         return nothing
     with in_partition(block_id[0]):

@@ -68,7 +68,6 @@ class FeatureBlocks:
 
     @property
     def total_bytes(self) -> float:
-        """Memory of all features, in bytes."""
         entry = self.frozen.dtype.itemsize
         if self.sparse:
             return (entry + 4.0) * self.n_rows * self.frozen.n_components
@@ -91,7 +90,6 @@ class FeatureBlocks:
 
     @property
     def least_bytes(self) -> float:
-        """Memory of the smallest block, in bytes."""
         return float(min(_SMALLEST_BLOCK, self.n_rows) * self._row_bytes)
 
     def check_draw(self) -> None:
@@ -140,7 +138,6 @@ class FeatureBlocks:
         return self.frozen.features(rows, out)
 
     def pick(self, places: Part) -> Matrix:
-        """Features of the rows at these indices."""
         return self.of(self.rows[places])
 
     def pilot(self) -> Floats:

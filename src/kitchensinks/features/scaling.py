@@ -251,7 +251,6 @@ class Warp(Scaler):
 
     @property
     def width(self) -> int:
-        """The number of output columns."""
         return self.rotation.shape[1] if self.rotation.size else int(np.count_nonzero(self.factor))
 
     def turned(self, rotation: Floats) -> "Warp":
@@ -259,11 +258,9 @@ class Warp(Scaler):
         return replace(self, rotation=rotation)
 
     def within(self, low: Floats, high: Floats) -> "Warp":
-        """The same map with another range to clip to."""
         return replace(self, low=low, high=high)
 
     def times(self, factor: Floats | float) -> "Warp":
-        """The same map with every column's factor multiplied."""
         return replace(self, factor=self.factor * factor)
 
 

@@ -200,6 +200,5 @@ def _to_array(data: bytes, name: str, path: Path) -> AnyArray:
 
 
 def read_header(path: Path) -> Facts:
-    """The header alone, without the arrays."""
     with _opened(path) as archive:
         return _header(archive, path)

@@ -119,7 +119,6 @@ class Checkpoint:
         self._lock = handle
 
     def _release(self) -> None:
-        """Unlock the folder, at the end of a fit."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

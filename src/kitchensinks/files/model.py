@@ -46,33 +46,11 @@ Arrays = dict[str, AnyArray]
 
 _ESTIMATORS = {kind.__name__: kind for kind in (KitchenSinkClassifier, KitchenSinkRegressor)}
 # The types that a file may name: what it holds is made of them alone.
-_TYPES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        State,
-        Settings,
-        Frozen,
-        Law,
-        Record,
-        Trial,
-        Trend,
-        UnseenScores,
-        Plan,
-        Outer,
-        Evidence,
-        Calibration,
-        Residuals,
-        Classes,
-        Numbers,
-        Scaler,
-        Warp,
-        SupBall,
-        L2Ball,
-        Learned,
-        Solver,
-        *(type(loss) for loss in LOSSES.values()),
-    )
-}
+_OF_LAW = (Frozen, Law, Record, Trial, Trend, UnseenScores, Scaler, Warp, Learned)
+_OF_FIT = (State, Settings, Plan, Outer, Evidence, Calibration, Residuals, Classes, Numbers)
+_OF_PROBLEM = (SupBall, L2Ball, Solver, *map(type, LOSSES.values()))
+_KINDS: tuple[type, ...] = (*_OF_LAW, *_OF_FIT, *_OF_PROBLEM)
+_TYPES = {kind.__name__: kind for kind in _KINDS}
 # What a file holds of a draw beside its fields.
 _OF_DRAW = ("digest", "version", "learned")
 # The fields that a header may have.
@@ -183,7 +161,6 @@ def _rebuild(header: Facts, arrays: Arrays) -> KitchenSink:
 
 
 def _bytes_of(arrays: Arrays) -> int:
-    """Bytes of all arrays of a file."""
     return sum(array.nbytes for array in arrays.values())
 
 

@@ -154,7 +154,6 @@ class Residuals:
 
 
 def check_coverage(coverage: float) -> float:
-    """A number between zero and one, or an error."""
     if isinstance(coverage, str) or not 0.0 < coverage < 1.0:
         came = repr(str(coverage)) if isinstance(coverage, str) else coverage
         raise ValueError(f"coverage={came}: need a number between 0 and 1, such as 0.9.")

@@ -35,10 +35,6 @@ class Groups:
         """√c of each feature's group, (K,)."""
         return np.asarray(np.sqrt(self.counts)[self.labels])
 
-    def expand_weights(self, weights: Array) -> Array:
-        """β from γ."""
-        return weights[self.labels] / self.roots[:, None]
-
     def expand_left_out(self, within: LeftOut) -> LeftOut:
         """Leave-one-out scores of rows of all K features, by those of the different ones."""
         roots = np.sqrt(self.counts)
@@ -97,6 +93,8 @@ def expand(fit: Fit, groups: Groups) -> Fit:
     """The fit of all K features from that of the different ones."""
     if fit.left_out is not None:
         fit.left_out = groups.expand_left_out(fit.left_out)
-    fit.solution = fit.solution._replace(weights=groups.expand_weights(fit.weights))
+    # β from γ.
+    weights = fit.weights[groups.labels] / groups.roots[:, None]
+    fit.solution = fit.solution._replace(weights=weights)
     fit.groups = groups
     return fit

@@ -217,7 +217,6 @@ def steps_of(solver: Solver) -> dict[str, Any]:
 
 
 def check_dtype(dtype: DTypeLike) -> type[np.float32] | type[np.float64]:
-    """float32 or float64."""
     for kind in (np.float32, np.float64):
         if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):
             return kind

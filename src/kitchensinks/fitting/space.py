@@ -113,7 +113,6 @@ class Space:
     sums: Callable[[Array], Moments | None] | None = None
 
     def design(self) -> Design:
-        """The features as solvers see them."""
         return Design(self.walk, self.n_rows, self.n_columns, self.dtype)
 
     def lift(self, solution: Solution) -> Solution:
@@ -193,7 +192,6 @@ def array_space(features: Array, shift: Array, size: int, span: Span | None = No
 
 
 def gathered(blocks: FeatureBlocks) -> Matrix:
-    """All features in one matrix."""
     if blocks.sparse:
         return sparse.vstack([block for _, block in blocks.fresh()], format="csr")
     out = np.empty((blocks.n_rows, blocks.n_columns), dtype=blocks.frozen.dtype)
@@ -231,7 +229,6 @@ class TrainingSet:
         return shares_of(self.weights, self.space.n_rows)
 
     def part(self, rows: Part) -> tuple[Array, Array | None]:
-        """Targets and weights of some of the rows."""
         return self.targets[rows], None if self.weights is None else self.weights[rows]
 
     def problem(self, alpha: float, mean: Array, gram: Array | None = None) -> Problem:

@@ -312,7 +312,6 @@ def cholesky_fit(
 
 
 def _solve(factor: Array, right: Array) -> Array:
-    """By a lower Cholesky factor."""
     return np.asarray(dpotrs(factor, right, lower=1)[0])
 
 

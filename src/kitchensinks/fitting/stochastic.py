@@ -135,7 +135,6 @@ class Stochastic:
             settings.progress("epochs over the rows", epoch + 1, epochs)
 
     def add(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
-        """One step for each batch of rows, in their order."""
         for part in block_slices(rows.shape[0], _size_of(settings)):
             own = None if weights is None else weights[part]
             if own is None or own.any():

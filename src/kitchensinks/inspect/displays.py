@@ -40,7 +40,6 @@ def __dir__() -> list[str]:
 
 
 def new_axes() -> Any:
-    """Axes of a new figure that belongs to no window."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

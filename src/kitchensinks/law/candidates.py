@@ -160,16 +160,7 @@ def search(
     new = sum(own is not known for own, _ in tried.values())
     cost = nominal_seconds(task, candidate.sparse, len(data.fitted), count) * max(1, new)
     pace = (time.monotonic() - begun) / cost if new else candidate.pace
-    return Candidate(
-        candidate.found,
-        candidate.sparse,
-        candidate.limit,
-        score._replace(factor=factor),
-        fits,
-        candidate.given,
-        candidate.trees,
-        pace,
-    )
+    return replace(candidate, score=score._replace(factor=factor), fits=fits, pace=pace)
 
 
 def _trial(

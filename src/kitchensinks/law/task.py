@@ -133,11 +133,7 @@ class LearningRows:
 
     @classmethod
     def of(
-        cls,
-        batch: Batch,
-        request: Request,
-        learned: Learned,
-        hold: NDArray[np.intp] | None = None,
+        cls, batch: Batch, request: Request, learned: Learned, hold: NDArray[np.intp] | None = None
     ) -> "LearningRows":
         """The learning rows; constant targets of the pool raise no warning."""
         with np.errstate(invalid="ignore"):
@@ -278,7 +274,10 @@ class LearningRows:
         return results
 
     def _jobs(self, items: Iterable[Item]) -> list[tuple["LearningRows", Item]]:
-        return [(with_own_record(self), item) for item in items]
+        jobs = [(copy.copy(self), item) for item in items]
+        for own, _ in jobs:
+            own.trials = []
+        return jobs
 
     def _take(self, jobs: list[tuple["LearningRows", Item]]) -> None:
         """Put the records of the jobs into this one, in their order."""
@@ -302,13 +301,6 @@ class LearningRows:
             return rows[chosen], targets - targets.mean(axis=0)
 
         return batch
-
-
-def with_own_record(task: LearningRows) -> LearningRows:
-    """The same task with an empty record."""
-    own = copy.copy(task)
-    own.trials = []
-    return own
 
 
 def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:

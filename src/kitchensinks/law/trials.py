@@ -50,13 +50,15 @@ class Score(NamedTuple):
         >>> Score(0.5, 0.6, None, 1.0, 0.1, 100).at(200)
         0.45
         """
-        gain = min(max(self.half - self.error, 0.0), constants.MOST_GAIN * self.error)
-        return self.error + gain * (self.components / count - 1.0)
+        return self.error + self._gain * (self.components / count - 1.0)
 
     def enough(self, tolerance: float) -> float:
         """The number of components beyond which the error falls by less than this share."""
-        gain = min(max(self.half - self.error, 0.0), constants.MOST_GAIN * self.error)
-        return gain * self.components / (tolerance * (self.error - gain))
+        return self._gain * self.components / (tolerance * (self.error - self._gain))
+
+    @property
+    def _gain(self) -> float:
+        return min(max(self.half - self.error, 0.0), constants.MOST_GAIN * self.error)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,6 @@ def bin_hashes(
 def bin_hashes_plain(
     rows: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
 ) -> None:
-    """The same in NumPy, one grid at a time."""
     for g in range(len(shift)):
         cells = np.floor((rows.astype(np.float64) - shift[g]) * rate[g])
         cells = np.clip(cells, -CELL_LIMIT, CELL_LIMIT).astype(np.int64)
@@ -252,7 +251,6 @@ def number_names(
 def number_names_plain(
     names: AnyArray, found: AnyArray, counts: AnyArray, numbers: AnyArray
 ) -> None:
-    """The same in NumPy."""
     for g, own in enumerate(names):
         different, first, place = np.unique(own, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -339,7 +337,6 @@ def find_columns(
 
 
 def find_columns_plain(names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
-    """The same in NumPy, one grid at a time."""
     for g, own in enumerate(names):
         part = table[offsets[g] : offsets[g + 1]]
         place = np.searchsorted(part, own)
@@ -391,7 +388,6 @@ def add_scores(
 def add_scores_plain(
     names: AnyArray, table: AnyArray, offsets: AnyArray, values: AnyArray, out: AnyArray
 ) -> None:
-    """The same in NumPy."""
     columns = np.empty(names.shape, np.int64)
     find_columns_plain(names, table, offsets, columns)
     for own in columns:
@@ -432,7 +428,6 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, 
 
 
 def sum_of_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
-    """The same in NumPy."""
     out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
 
@@ -466,7 +461,6 @@ def sum_into_bins(columns: AnyArray, values: AnyArray, out: Any) -> None:
 
 
 def sum_into_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
-    """The same in NumPy."""
     out[:] = 0.0
     for part in columns:
         np.add.at(out, part[part >= 0], values[part >= 0])

@@ -37,7 +37,6 @@ def count_rows(
 
 
 def count_rows_plain(columns: AnyArray, fitted: Bools, counts: AnyArray, owners: AnyArray) -> None:
-    """The same in NumPy."""
     for own in columns:
         rows = np.flatnonzero(fitted & (own >= 0))
         np.add.at(counts, own[rows], 1)
@@ -80,7 +79,6 @@ def renumber_plain(
     numbers: AnyArray,
     out: AnyArray,
 ) -> None:
-    """The same in NumPy."""
     for g, own in enumerate(columns[:, order]):
         kept = (own >= 0) & (counts[own] > 1)
         different, first = np.unique(own[kept], return_index=True)
@@ -189,7 +187,6 @@ def gather(
 def gather_plain(
     nodes: AnyArray, links: AnyArray, ends: Ints, n_columns: int, values: Floats, out: Floats
 ) -> None:
-    """The same in NumPy."""
     for m, (one, two) in enumerate(links):
         values[n_columns + m] = values[one] + values[two]
     out[:] = values[nodes].sum(axis=0)
@@ -238,7 +235,6 @@ def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: A
 def scatter_plain(
     nodes: AnyArray, links: AnyArray, ends: Ints, offsets: Ints, values: Floats, out: Floats
 ) -> None:
-    """The same in NumPy."""
     out[:] = 0.0
     for own in nodes:
         np.add.at(out, own, values)

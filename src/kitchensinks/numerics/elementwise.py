@@ -71,7 +71,6 @@ def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
 
 
 def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
-    """The same in NumPy."""
     angle += phase
     np.cos(angle, out=angle)
     angle *= angle.dtype.type(amplitude)
@@ -94,7 +93,6 @@ def affine(values: AnyArray, scale: float, shift: AnyArray) -> None:
 
 
 def affine_plain(values: AnyArray, scale: float, shift: AnyArray) -> None:
-    """The same in NumPy."""
     values *= values.dtype.type(scale)
     values -= shift.astype(values.dtype)
 
@@ -120,7 +118,6 @@ def add_lower(total: Floats, part: AnyArray, unit: float) -> None:
 
 
 def add_lower_plain(total: Floats, part: AnyArray, unit: float) -> None:
-    """The same in NumPy."""
     total += unit * np.tril(part).astype(np.float64)
 
 
@@ -157,7 +154,6 @@ def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats
 
 
 def mean_with_rank_two_plain(total: Floats, weight: float, left: Floats, right: Floats) -> Floats:
-    """The same in NumPy."""
     lower = np.tril(total / weight + np.outer(left, right) + np.outer(right, left))
     return np.asfortranarray(lower + np.tril(lower, -1).T)
 
@@ -190,6 +186,5 @@ def centre(values: AnyArray, shift: Floats) -> Floats:
 
 
 def centre_plain(values: AnyArray, shift: Floats) -> Floats:
-    """The same in NumPy."""
     values -= shift.astype(values.dtype)
     return np.asarray(values.sum(axis=0, dtype=np.float64))

@@ -105,7 +105,6 @@ def times(rows: AnyArray, columns: AnyArray) -> AnyArray:
 
 
 def times_plain(rows: AnyArray, columns: AnyArray) -> AnyArray:
-    """The same in NumPy."""
     return np.asarray(rows @ columns.T)
 
 
@@ -120,5 +119,4 @@ def add_image(rows: AnyArray, columns: AnyArray, out: AnyArray) -> None:
 
 
 def add_image_plain(rows: AnyArray, columns: AnyArray, out: AnyArray) -> None:
-    """The same in NumPy."""
     out[: columns.shape[1]] += columns.astype(rows.dtype).T @ rows

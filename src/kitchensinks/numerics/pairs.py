@@ -17,12 +17,8 @@ Singles = NDArray[np.float32]
 _PARTS = 8
 
 
-def _steps(n_rows: int) -> int:
-    """Steps of four of the first rows and four of the last."""
-    return row_tiles(row_tiles(n_rows, 4), 2)
-
-
-@looped(lambda columns, out: _steps(len(out)), fastmath=True)
+# Steps of four of the first rows and four of the last.
+@looped(lambda columns, out: row_tiles(row_tiles(len(out), 4), 2), fastmath=True)
 def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
@@ -61,7 +57,6 @@ def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> No
 
 
 def pair_distances_plain(columns: Singles, out: Singles) -> None:
-    """The same in NumPy."""
     distances = np.zeros_like(out)
     for column in columns:
         distances += np.abs(column[: len(out), None] - column)
@@ -149,7 +144,6 @@ def weighted_distances(columns: Singles, weights: Singles, out: NDArray[np.float
 
 
 def weighted_distances_plain(columns: Singles, weights: Singles, out: NDArray[np.float64]) -> None:
-    """The same in NumPy."""
     above = np.triu(weights, 1).astype(np.float64)
     for j, column in enumerate(columns):
         out[j] = np.sum(above * np.abs(column[: len(weights), None] - column))

@@ -102,7 +102,6 @@ def stump_signs(
 
 
 def stump_signs_plain(rows: AnyArray, column: Ints, threshold: AnyArray, out: AnyArray) -> None:
-    """The same in NumPy."""
     out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
 
@@ -152,7 +151,6 @@ def interval_sums_plain(
     counts: Ints,
     sums: Floats,
 ) -> None:
-    """The same in NumPy."""
     for c, column in enumerate(columns):
         own = thresholds[offsets[c] : offsets[c + 1]]
         place = offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")
@@ -185,7 +183,6 @@ def look_up(
 def look_up_plain(
     rows: AnyArray, columns: Ints, offsets: Ints, thresholds: AnyArray, tables: Floats, out: Floats
 ) -> None:
-    """The same in NumPy."""
     for c, column in enumerate(columns):
         own = thresholds[offsets[c] : offsets[c + 1]]
         out += tables[offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")]

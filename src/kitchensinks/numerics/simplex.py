@@ -49,7 +49,6 @@ def softmax(scores: Floats) -> Floats:
 
 
 def softmax_plain(scores: Floats) -> Floats:
-    """The same in NumPy."""
     part = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(part / part.sum(axis=-1, keepdims=True))
 
@@ -74,7 +73,6 @@ def log_sum_exp(scores: Floats) -> Floats:
 
 
 def log_sum_exp_plain(scores: Floats) -> Floats:
-    """The same in NumPy."""
     top = scores.max(axis=-1)
     return np.asarray(top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)))
 
@@ -99,7 +97,6 @@ def entropy(shares: Floats) -> Floats:
 
 
 def entropy_plain(shares: Floats) -> Floats:
-    """The same in NumPy."""
     logs = np.log(np.where(shares > 0.0, shares, 1.0))
     return np.asarray(-(shares * logs).sum(axis=-1))
 
@@ -143,7 +140,6 @@ def _tempered(
 def _tempered_plain(
     scores: Floats, labels: Ints, weights: Floats, t: float, out: Floats
 ) -> tuple[float, float]:
-    """The same in NumPy."""
     below = scores - scores.max(axis=1, keepdims=True)
     shares = softmax_plain(t * below)
     own = below[np.arange(len(labels)), labels]

@@ -38,7 +38,6 @@ def step(
 def step_plain(
     offsets: Ints, alphas: Floats, direction: Floats, image: Floats, bend: Floats
 ) -> None:
-    """The same in NumPy."""
     for g, (first, last) in enumerate(pairwise(offsets)):
         image[first:last] += alphas * direction[first:last]
         bend[g] = np.sum(direction[first:last] * image[first:last], axis=0)
@@ -85,7 +84,6 @@ def move_plain(
     image: Floats,
     sums: Floats,
 ) -> None:
-    """The same in NumPy."""
     for g, (first, last) in enumerate(pairwise(offsets)):
         own = slice(first, last)
         weights[own] += length * direction[own]
@@ -117,7 +115,6 @@ def turn(
 def turn_plain(
     offsets: Ints, keep: Floats, spread: Floats, residual: Floats, direction: Floats
 ) -> None:
-    """The same in NumPy."""
     own = slice(offsets[0], offsets[-1])
     direction[own] = residual[own] / spread[own] + keep * direction[own]
 
@@ -142,5 +139,4 @@ def put(
 def put_plain(
     places: Ints, source: Floats, rows: NDArray[np.int32], factors: Floats, out: Floats
 ) -> None:
-    """The same in NumPy."""
     out[places] = factors * source[rows]

@@ -77,7 +77,6 @@ class Team:
             self._free.acquire()
 
     def close(self) -> None:
-        """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 

@@ -101,7 +101,6 @@ class Words:
         self._generator = np.random.Philox(key=key, counter=[0, 0, 0, stream.number(part)])
 
     def raw(self, count: int) -> NDArray[np.uint64]:
-        """The next `count` words."""
         return np.asarray(self._generator.random_raw(count), dtype=np.uint64)
 
     def uniform(self, *shape: int) -> Floats:

@@ -159,7 +159,6 @@ class Bins(ProductDesign):
         self._shared: tuple[Bools, Shared] | None = None
 
     def first(self, count: int, scale: float) -> "Bins":
-        """The first grids alone."""
         return Bins(self.columns[:count], self.offsets[: count + 1], scale)
 
     def times(self, vector: Array) -> Array:

@@ -276,22 +276,9 @@ class Quantile(Kinked):
         return np.full(targets.shape, -self.tau), np.full(targets.shape, 1.0 - self.tau)
 
 
-LOSSES: dict[str, Loss] = {
-    loss.name: loss
-    for loss in (
-        Squared(),
-        Hinge(),
-        SquaredHinge(),
-        Logistic(),
-        Multinomial(),
-        Exponential(),
-        Huber(),
-        Quantile(),
-        Poisson(),
-        Gamma(),
-        Tweedie(),
-    )
-}
+_OF_CLASSES = (Squared(), Hinge(), SquaredHinge(), Logistic(), Multinomial(), Exponential())
+_OF_NUMBERS = (Huber(), Quantile(), Poisson(), Gamma(), Tweedie())
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in (*_OF_CLASSES, *_OF_NUMBERS)}
 
 
 def get_loss(name: str, **options: float) -> Loss:

@@ -46,7 +46,6 @@ _LISTED = 40
 
 
 def page(report: Report) -> str:
-    """The whole page."""
     sections = [
         ("score", "How good it is", _score(report)),
         ("fitted", "What was fitted", _pairs_table("Model, features and solver", report.fitted)),

@@ -83,7 +83,6 @@ def definite(matrix: AnyArray) -> AnyArray:
 
 
 def _jittered(matrix: AnyArray) -> tuple[AnyArray, float]:
-    """The factor, and the jitter that it took."""
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:

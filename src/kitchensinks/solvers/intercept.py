@@ -113,5 +113,4 @@ def _share_sums(row_weights: Array, targets: Array, scores: Array, shift: Array)
 
 
 def moved_scores(scores: Array, shift: Array) -> Array:
-    """Scores with a shift added."""
     return scores + shift

@@ -97,7 +97,6 @@ class RidgePath:
         return np.divide(1.0, spectrum, out=np.zeros_like(spectrum), where=kept)
 
     def _vectors(self, dtype: DType) -> AnyArray:
-        """Eigenvectors in a dtype, cached."""
         if dtype not in self._cast:
             self._cast[dtype] = self.factored.vectors.astype(dtype, copy=False)
         return self._cast[dtype]

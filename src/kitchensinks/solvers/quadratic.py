@@ -126,7 +126,6 @@ def minimise_quadratic(
 
 
 def factored_gram(problem: Problem) -> FactoredGram:
-    """The Gram of a problem, factored."""
     if problem.gram is None:
         raise ValueError("This problem has no Gram: pass a metric for the solver as `factored`.")
     return FactoredGram(problem.gram)

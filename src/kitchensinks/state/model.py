@@ -59,7 +59,6 @@ class Watch:
         self._lock = threading.Lock()
 
     def look(self, part: slice, rows: Matrix) -> None:
-        """Look at a block of rows (n, d)."""
         if self.scaler is None:
             return
         outside = self.scaler.outside(rows)

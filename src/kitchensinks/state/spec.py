@@ -13,14 +13,7 @@ from sklearn.utils import check_random_state
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.settings import (
-    Progress,
-    Settings,
-    Solver,
-    check_dtype,
-    silent,
-    steps_of,
-)
+from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent, steps_of
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
@@ -116,12 +109,10 @@ class Spec:
 
     @property
     def kind(self) -> type[Classes] | type[Numbers]:
-        """What the targets are."""
         return Classes if self.task == "classification" else Numbers
 
     @property
     def encoding(self) -> Targets:
-        """How the targets are encoded."""
         assert self.targets is not None, "targets are looked at before anything is fitted"
         return self.targets
 

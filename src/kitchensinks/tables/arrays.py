@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
 from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.tables.kinds import is_number
 
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
@@ -58,7 +59,7 @@ def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
         return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
 
 
-def as_given(rows: Any, name: str = "X") -> Any:
+def as_given(rows: Any) -> Any:
     """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
     Sparse columns of a frame are filled in, unless all of them are sparse and may stay so. Arrays
@@ -67,12 +68,12 @@ def as_given(rows: Any, name: str = "X") -> Any:
     if isinstance(rows, np.ndarray):
         if rows.dtype.kind in "mM":
             raise ValueError(
-                f"{name} is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
+                f"X is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
                 "frame with columns of dates, or numbers such as days."
             )
         if rows.dtype.names:
             raise TypeError(
-                f"{name} is an array of records with the fields {', '.join(rows.dtype.names)}: "
+                f"X is an array of records with the fields {', '.join(rows.dtype.names)}: "
                 "give a data frame (pandas.DataFrame.from_records) or an array of numbers."
             )
         if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
@@ -80,21 +81,21 @@ def as_given(rows: Any, name: str = "X") -> Any:
         return rows
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
-        return _from_arrow(rows, name)
+        return _from_arrow(rows)
     if package == "pandas" and hasattr(rows, "columns"):
         return _without_some_sparse(rows)
     if kind == "LazyFrame":
-        raise TypeError(f"{name} is a LazyFrame: need its rows, {name}.collect().")
+        raise TypeError("X is a LazyFrame: need its rows, X.collect().")
     return rows
 
 
-def _from_arrow(rows: Any, name: str) -> Any:
+def _from_arrow(rows: Any) -> Any:
     """An Arrow table as a pandas frame, or an error in words."""
     try:
         return rows.to_pandas()
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(
-            f"{name} is an Arrow table with a column that pandas has no values for ({error}): "
+            f"X is an Arrow table with a column that pandas has no values for ({error}): "
             "leave it out, or make it numbers or text."
         ) from None
 
@@ -107,12 +108,10 @@ def _without_some_sparse(frame: Any) -> Any:
 
 
 def _is_sparse(dtype: Any) -> bool:
-    """Whether a column of a pandas frame is sparse."""
     return hasattr(dtype, "fill_value") and hasattr(dtype, "subtype")
 
 
 def with_dense_columns(frame: Any) -> Any:
-    """A pandas frame whose sparse columns are filled in."""
     plain = {name: kind.subtype for name, kind in frame.dtypes.items() if _is_sparse(kind)}
     return frame.astype(plain) if plain else frame
 
@@ -139,20 +138,12 @@ def words_among(y: Any) -> str:
     "y has 2 values of 3 that are no numbers, such as '1,5'. Write decimal commas as points."
     """
     values = [str(value) for value in np.asarray(y, dtype=object).ravel()]
-    odd = [value for value in values if not _is_number(value)] or values
+    odd = [value for value in values if not is_number(value)] or values
     told = f"y has {len(odd)} values of {len(values)} that are no numbers, such as {odd[0]!r}."
     commas = (value.replace(".", "").replace(",", ".") for value in odd if "," in value)
-    if all("," in value for value in odd) and all(map(_is_number, commas)):
+    if all("," in value for value in odd) and all(map(is_number, commas)):
         return f"{told} Write decimal commas as points."
     return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager

@@ -69,7 +69,6 @@ class Columns:
     n_given: int = 0
 
     def __repr__(self) -> str:
-        """The first columns, with their kinds."""
         shown = [f"{one.name} {type(one).__name__.lower()}" for one in self.encoders[:_SHOWN]]
         more = ", …" if len(self.encoders) > _SHOWN else ""
         return f"Columns({len(self.encoders)} as {self.width} numbers: {', '.join(shown)}{more})"
@@ -275,7 +274,6 @@ def array_table(rows: AnyArray, names: Iterable[str] | None = None) -> ArrowTabl
 
 
 def names_of_places(count: int) -> list[str]:
-    """The names of the columns of an array in its recipe."""
     return [f"x{k}" for k in range(count)]
 
 

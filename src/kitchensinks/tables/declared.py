@@ -49,7 +49,6 @@ def _fits(value: Any, kind: object) -> bool:
 
 
 def _has_kind(array: AnyArray, kind: Any) -> bool:
-    """Whether an array is of the kind of numbers declared."""
     if kind is Any or isinstance(kind, typing.TypeVar):
         return True
     wanted = np.dtype(kind)

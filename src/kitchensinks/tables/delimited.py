@@ -203,7 +203,6 @@ class DelimitedTable(TextTable):
         self.schema = self.schema.set(place, pa.field(name, kind))
 
     def _complaint(self, data: bytes) -> str:
-        """What is wrong with one row."""
         try:
             text = data.decode()
         except UnicodeDecodeError as error:

@@ -205,13 +205,13 @@ def _counted(keys: Keys, weights: Floats | None) -> Keys:
     return np.unique(keys if weights is None else keys[weights > 0])
 
 
-def sample_size(n_inputs: int, most: int = SAMPLE_ROWS) -> int:
-    """How many rows of this width a sample may have: `most`, or fewer where rows are very wide.
+def sample_size(n_inputs: int) -> int:
+    """How many rows of this width a sample may have: fewer where rows are very wide.
 
     >>> sample_size(10), sample_size(2**16), sample_size(2**30)
     (2000, 256, 100)
     """
-    return min(most, max(_FEWEST_SAMPLED, _SAMPLE_ENTRIES // n_inputs))
+    return min(SAMPLE_ROWS, max(_FEWEST_SAMPLED, _SAMPLE_ENTRIES // n_inputs))
 
 
 @dataclass(frozen=True, eq=False)

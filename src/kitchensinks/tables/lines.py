@@ -175,7 +175,6 @@ class TextTable(Table):
                 yield chunk.line + line, data[start:stop]
 
     def _good(self, chunk: Chunk, bad: list[int]) -> bytes:
-        """The bytes of a chunk without its bad rows."""
         if not bad:
             return chunk.data
         left_out = set(bad)

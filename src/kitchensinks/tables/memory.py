@@ -91,7 +91,6 @@ def _of_limits(root: Path) -> Iterator[float]:
 
 
 def _text(path: Path) -> str:
-    """The text of a file, empty if it cannot be read."""
     try:
         return path.read_text()
     except (OSError, ValueError):

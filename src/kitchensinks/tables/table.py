@@ -287,8 +287,6 @@ def check_schema(label: str, names: list[str]) -> None:
 
 
 class MemoryTable(Table):
-    """An Arrow table in memory."""
-
     label = "The table"
 
     def __init__(self, table: ArrowTable) -> None:

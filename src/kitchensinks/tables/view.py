@@ -69,7 +69,6 @@ class Rows:
         return self._pick(chosen.astype(np.int64))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> AnyArray:
-        """All rows as an array in memory."""
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def fingerprint(self) -> dict[str, str]:

@@ -427,7 +427,6 @@ def check_positive(name: str, value: Any, advice: str = "") -> float:
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
-    """The value, if it is one of the choices; else an error."""
     choices = list(choices)
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r}: need one of {', '.join(map(repr, choices))}.")

@@ -39,14 +39,11 @@ class Binned(Basis):
     sparse = True
     binned = True
     keeps_float64 = True
+    bound = 1.0
     drawn: ClassVar[tuple[str, ...]]
     """The arrays of θ, whose first axis is the draw."""
     part: ClassVar[str] = "grid"
     """The word for a draw in the names of the columns."""
-
-    @property
-    def bound(self) -> float:
-        return 1.0
 
     def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
         """The name of the bin of every row in every draw, into names (draws, n)."""
@@ -242,7 +239,6 @@ class BinTable:
         return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":
-        """The bins of either."""
         pairs = zip(self.parts, other.parts, strict=True)
         return BinTable([np.union1d(mine, theirs) for mine, theirs in pairs])
 

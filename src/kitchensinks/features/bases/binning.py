@@ -1,6 +1,7 @@
 """Random binning: indicators of the cells of random grids."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ _GRIDS = ("shift", "rate", "multiplier")
 _NAMED_CELLS = 2**12
 
 
+@dataclass(eq=False, repr=False)
 class Binning(Binned, WithGamma):
     """Which bin of a random grid holds x, as a 0/1 vector with a single one.
 
@@ -66,16 +68,13 @@ class Binning(Binned, WithGamma):
     array([[0.5]])
     """
 
+    gamma: float | str | Sequence[Any] = "median"
+    pitch: Any = "gamma"
+
     drawn = _GRIDS
     gamma_by_column = True
     _measure = "l1"
     _several = True
-
-    def __init__(
-        self, gamma: float | str | Sequence[Any] = "median", pitch: object = "gamma"
-    ) -> None:
-        self.gamma = gamma
-        self.pitch = pitch
 
     def check(self) -> None:
         super().check()

@@ -152,7 +152,6 @@ class Draw:
         return np.repeat(factors, np.diff(self.offsets))
 
     def _column_scales(self) -> Floats:
-        """The multiplier of each column: its factor times the scale."""
         return np.asarray(self.scale * self._column_factors())
 
     def scaled_features(
@@ -169,7 +168,6 @@ class Draw:
         return features
 
     def part(self, low: int, high: int) -> "Draw":
-        """Draws low, …, high − 1 of this draw."""
         return replace(
             self,
             start=self.start + low,
@@ -180,7 +178,6 @@ class Draw:
         )
 
     def blocks(self, size: int) -> "Iterator[Draw]":
-        """This draw in parts of at most `size` draws."""
         for part in block_slices(self.n_components, max(1, size)):
             yield self.part(part.start, part.stop)
 

@@ -92,6 +92,12 @@ class Fourier(Projected, WithGamma):
     """
 
     _several = True
+    bound = math.sqrt(2.0)
+    universal = Universal(
+        True,
+        "Frequencies have a density on all of R^d, and cosines are continuous, bounded and no "
+        "polynomials (Theorem III.4 and Corollary III.9).",
+    )
 
     def __init__(
         self,
@@ -117,18 +123,6 @@ class Fourier(Projected, WithGamma):
             self.spectrum = params.pop("kernel")
         super().set_params(**params)
         return self
-
-    @property
-    def universal(self) -> Universal:
-        return Universal(
-            True,
-            "Frequencies have a density on all of R^d, and cosines are continuous, bounded and no "
-            "polynomials (Theorem III.4 and Corollary III.9).",
-        )
-
-    @property
-    def bound(self) -> float:
-        return math.sqrt(2.0)
 
     @property
     def features_per_draw(self) -> int:  # type: ignore[override]

@@ -271,12 +271,10 @@ def checked(rows: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats 
 
 
 def check_mu(mu: float) -> float:
-    """The regularisation μ, if it is a positive number."""
     return check_positive("mu", mu, ", on the scale of the eigenvalues of the kernel's operator")
 
 
 def require_dense(basis: Basis) -> None:
-    """Raise an error for bases with sparse features."""
     if basis.sparse:
         raise ValueError(
             f"{type(basis).__name__} has sparse features, and leverage scores need dense ones. "

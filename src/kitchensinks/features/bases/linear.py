@@ -34,14 +34,8 @@ class Linear(Basis):
     """
 
     takes_sparse_rows = True
-
-    @property
-    def universal(self) -> Universal:
-        return Universal(False, "Sums of columns are linear.")
-
-    @property
-    def bound(self) -> float:
-        return math.inf
+    bound = math.inf
+    universal = Universal(False, "Sums of columns are linear.")
 
     def whole(self, n_inputs: int) -> int:
         return n_inputs

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _STEP = float(_GRID[1] - _GRID[0])
 _NODES = 48
 
 
+@dataclass(eq=False, repr=False)
 class Maxout(Projected):
     """max_{j ≤ q} ω_j·x with q independent standard normal directions a unit (maxout paper).
 
@@ -57,12 +59,11 @@ class Maxout(Projected):
     0.31831
     """
 
-    def __init__(
-        self, pool: int = 4, projections: int | None = None, projection: str = "gaussian"
-    ) -> None:
-        self.pool = pool
-        self.projections = projections
-        self.projection = projection
+    pool: int = 4
+    projections: int | None = None
+    projection: str = "gaussian"
+
+    bound = math.inf
 
     @property
     def universal(self) -> Universal:
@@ -74,10 +75,6 @@ class Maxout(Projected):
         return Universal(
             False, f"Without an offset, sums of maxout units are linear along rays from 0. {lacks}"
         )
-
-    @property
-    def bound(self) -> float:
-        return math.inf
 
     @property
     def directions_per_draw(self) -> int:  # type: ignore[override]

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import eval_legendre
@@ -14,6 +15,7 @@ from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 
 
+@dataclass(eq=False, repr=False)
 class Orthonormal(Basis):
     """Σ_i √λ_i·e_i(x)·e_i(ω), ω uniform on the box (thesis, section 2.2).
 
@@ -42,29 +44,18 @@ class Orthonormal(Basis):
     1.5
     """
 
+    eigenvalues: Sequence[float] = (1.0, 1.0, 0.5, 0.25)
+    system: str = "cosine"
+    box: tuple[float, float] = (-3.0, 3.0)
+
     # The functions are orthonormal on the box, which scaled columns would leave or not fill.
     rescales = False
 
-    def __init__(
-        self,
-        eigenvalues: Sequence[float] = (1.0, 1.0, 0.5, 0.25),
-        system: str = "cosine",
-        box: tuple[float, float] = (-3.0, 3.0),
-    ) -> None:
-        self.eigenvalues = eigenvalues
-        self.system = system
-        self.box = box
-
-    @property
-    def universal(self) -> Universal:
-        return Universal(
-            False, "Sums are combinations of as many functions as eigenvalues are given."
-        )
-
-    @property
-    def bound(self) -> float:
-        """Infinite: a bound depends on the number of columns. See `bound_in`."""
-        return math.inf
+    # A bound depends on the number of columns: see `bound_in`.
+    bound = math.inf
+    universal = Universal(
+        False, "Sums are combinations of as many functions as eigenvalues are given."
+    )
 
     def bound_in(self, n_inputs: int) -> float:
         """Σ √λ_i·sup e_i² over the box in n_inputs dimensions."""

@@ -11,11 +11,12 @@ import numpy as np
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.features.bases.universal import Universal, of_product
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
+@dataclass(eq=False, repr=False)
 class Product(Compound):
     """φ(x; θ₁)·ψ(x; θ₂)·…, one independent draw of each basis a feature.
 
@@ -47,13 +48,10 @@ class Product(Compound):
     6
     """
 
-    _example = "[Linear(), Fourier()]"
+    bases: Sequence[Basis] = ()
+    places: Sequence[Sequence[int]] | None = None
 
-    def __init__(
-        self, bases: Sequence[Basis] = (), places: Sequence[Sequence[int]] | None = None
-    ) -> None:
-        self.bases = bases
-        self.places = places
+    _example = "[Linear(), Fourier()]"
 
     @property
     def features_per_draw(self) -> int:  # type: ignore[override]
@@ -65,7 +63,12 @@ class Product(Compound):
 
     @property
     def universal(self) -> Universal:
-        return of_product([basis.universal for basis in self.bases])
+        # Functions f·g with g near 1 are near f.
+        if all(basis.universal.answer for basis in self.bases):
+            return Universal(True, "Every part is, in the columns that it takes.")
+        return Universal(
+            None, "A part is not known to be universal; what the product reaches is open."
+        )
 
     @property
     def bound(self) -> float:
@@ -113,7 +116,6 @@ class Product(Compound):
         return places
 
     def _taken(self, rows: Matrix) -> list[Any]:
-        """The rows with the columns of each basis."""
         if self.places is None:
             return [rows] * len(self.bases)
         return [rows[:, own] for own in self._places(rows.shape[1])]
@@ -180,7 +182,6 @@ class ProductParts:
 
     @property
     def counts(self) -> list[Ints]:
-        """Number of columns of each draw, for each part."""
         return [np.diff(part.offsets) for part in self.parts]
 
     def pairs(self) -> list[tuple[Ints | None, Ints | None]]:
@@ -194,7 +195,6 @@ class ProductParts:
         return found
 
     def map(self, change: Callable[[Draw], Draw]) -> "ProductParts":
-        """The same with a function applied to every part."""
         return ProductParts([change(part) for part in self.parts])
 
     def astype(self, dtype: DType) -> "ProductParts":

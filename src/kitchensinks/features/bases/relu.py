@@ -1,6 +1,7 @@
 """Random ReLU features."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 
 
+@dataclass(eq=False, repr=False)
 class ReLU(Projected, WithGamma):
     """max(0, ω·(x, 1/γ)), ω uniform on the unit sphere of R^(d+1) (thesis, Algorithm 2).
 
@@ -45,24 +47,16 @@ class ReLU(Projected, WithGamma):
     1.0
     """
 
-    def __init__(
-        self, gamma: float | str = "median", law: str = "sphere", projection: str = "gaussian"
-    ) -> None:
-        self.gamma = gamma
-        self.law = law
-        self.projection = projection
+    gamma: float | str = "median"
+    law: str = "sphere"
+    projection: str = "gaussian"
 
-    @property
-    def universal(self) -> Universal:
-        return Universal(
-            True,
-            "Directions have a density on the sphere of R^(d+1) and ramps are homogeneous "
-            "(Proposition III.5); on a bounded set they are bounded (Corollary III.9).",
-        )
-
-    @property
-    def bound(self) -> float:
-        return math.inf
+    bound = math.inf
+    universal = Universal(
+        True,
+        "Directions have a density on the sphere of R^(d+1) and ramps are homogeneous "
+        "(Proposition III.5); on a bounded set they are bounded (Corollary III.9).",
+    )
 
     def check(self) -> None:
         super().check()

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ def _of_inner(name: str) -> Any:
     return property(lambda reweighted: getattr(reweighted.inner, name))
 
 
+@dataclass(eq=False, repr=False)
 class Reweighted(Basis):
     """N of M = pool·N draws of a basis, by their ridge leverage on L rows: thesis, Algorithm 1.
 
@@ -69,21 +71,13 @@ class Reweighted(Basis):
     (500, 20)
     """
 
-    selects = True
+    basis: Basis | None = None
+    pool: int = 100
+    rows: float = 0.3
+    mu: float | str = "auto"
+    correction: bool = True
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        pool: int = 100,
-        rows: float = 0.3,
-        mu: float | str = "auto",
-        correction: bool = True,
-    ) -> None:
-        self.basis = basis
-        self.pool = pool
-        self.rows = rows
-        self.mu = mu
-        self.correction = correction
+    selects = True
 
     @property
     def inner(self) -> Basis:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import erf, expit
@@ -17,6 +18,7 @@ from kitchensinks.numerics.quadrature import gauss_rule
 from kitchensinks.numerics.words import Words
 
 
+@dataclass(eq=False, repr=False)
 class Sigmoid(Projected, WithGamma):
     """σ(γ·ω·x + b) with standard normal ω and b (kitchen sinks, section 4).
 
@@ -46,12 +48,11 @@ class Sigmoid(Projected, WithGamma):
     0.5
     """
 
-    def __init__(
-        self, activation: str = "tanh", gamma: float | str = "median", projection: str = "gaussian"
-    ) -> None:
-        self.activation = activation
-        self.gamma = gamma
-        self.projection = projection
+    activation: str = "tanh"
+    gamma: float | str = "median"
+    projection: str = "gaussian"
+
+    bound = 1.0
 
     @property
     def universal(self) -> Universal:
@@ -67,10 +68,6 @@ class Sigmoid(Projected, WithGamma):
             "(ω, b) has a density on all of R^(d+1), and the activation is continuous, bounded "
             "and no polynomial (Theorem III.4 and Corollary III.9).",
         )
-
-    @property
-    def bound(self) -> float:
-        return 1.0
 
     def check(self) -> None:
         super().check()

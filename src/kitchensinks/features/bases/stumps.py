@@ -1,6 +1,7 @@
 """Random decision stumps."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,7 @@ class _Sorted(NamedTuple):
         return total[ends][self.place] - total[self.intervals - 1]
 
 
+@dataclass(eq=False, repr=False)
 class Stumps(Basis):
     """sgn(x_i − t), with sgn(0) = +1: does column i reach the threshold t?
 
@@ -97,25 +99,18 @@ class Stumps(Basis):
     0.9
     """
 
+    threshold: Any = "normal"
+    a: float = 3.0
+
     # Thresholds are quantiles, which follow any scale, or have the fixed law of the papers.
     rescales = False
     fast_products = True
-
-    def __init__(self, threshold: Any = "normal", a: float = 3.0) -> None:
-        self.threshold = threshold
-        self.a = a
-
-    @property
-    def universal(self) -> Universal:
-        return Universal(
-            False,
-            "Sums of stumps are additive, g_1(x_1) + … + g_d(x_d): with two columns or more no "
-            "number of them has an interaction. In one column they are universal.",
-        )
-
-    @property
-    def bound(self) -> float:
-        return 1.0
+    bound = 1.0
+    universal = Universal(
+        False,
+        "Sums of stumps are additive, g_1(x_1) + … + g_d(x_d): with two columns or more no "
+        "number of them has an interaction. In one column they are universal.",
+    )
 
     def check(self) -> None:
         if isinstance(self.threshold, str) or not hasattr(self.threshold, "shape"):

@@ -1,5 +1,7 @@
 """Leaves of given trees."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kitchensinks.features.bases.binned import Binned, Names
@@ -12,6 +14,7 @@ from kitchensinks.numerics.words import Words
 _NODES = ("column", "cut", "below", "above")
 
 
+@dataclass(eq=False, repr=False)
 class Trees(Binned):
     """Which leaf of a tree holds x, as a 0/1 vector with a single one.
 
@@ -39,19 +42,15 @@ class Trees(Binned):
            [0., 0., 1.]])
     """
 
+    column: AnyArray
+    cut: AnyArray
+    below: AnyArray
+    above: AnyArray
+
     drawn = _NODES
     part = "tree"
     rescales = False
-
-    def __init__(self, column: AnyArray, cut: AnyArray, below: AnyArray, above: AnyArray) -> None:
-        self.column = column
-        self.cut = cut
-        self.below = below
-        self.above = above
-
-    @property
-    def universal(self) -> Universal:
-        return Universal(False, "The leaves of given trees are finitely many.")
+    universal = Universal(False, "The leaves of given trees are finitely many.")
 
     def check(self) -> None:
         column, cut, below, above = self.nodes()

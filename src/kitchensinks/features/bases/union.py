@@ -12,11 +12,12 @@ from scipy import sparse
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.features.bases.universal import Universal, of_sum
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
+@dataclass(eq=False, repr=False)
 class Union(Compound):
     """Several bases side by side, each with its share of the K draws.
 
@@ -37,11 +38,10 @@ class Union(Compound):
     6
     """
 
-    _example = "[Fourier(), ReLU()]"
+    bases: Sequence[Basis] = ()
+    shares: Sequence[float] | None = None
 
-    def __init__(self, bases: Sequence[Basis] = (), shares: Sequence[float] | None = None) -> None:
-        self.bases = bases
-        self.shares = shares
+    _example = "[Fourier(), ReLU()]"
 
     @property
     def sparse(self) -> bool:  # type: ignore[override]
@@ -57,7 +57,14 @@ class Union(Compound):
 
     @property
     def universal(self) -> Universal:
-        return of_sum([basis.universal for basis in self.bases])
+        """As universal as the most universal part."""
+        parts = [basis.universal for basis in self.bases]
+        for part in parts:
+            if part.answer:
+                return Universal(True, f"One part is: {part.reason}")
+        if len(parts) == 1 and parts[0].answer is False:
+            return parts[0]
+        return Universal(None, "No part is known to be universal alone; together they may be.")
 
     @property
     def bound(self) -> float:
@@ -279,7 +286,6 @@ class UnionParts:
         return out
 
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
-        """The same with a function applied to every part."""
         return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
     def astype(self, dtype: DType) -> "UnionParts":

@@ -320,10 +320,7 @@ def _scores(graph: Graph, estimator: Model, inputs: list[Any]) -> str:
     frozen = model.frozen
     rows = _numbers(graph, inputs, estimator.state_)
     scaled = _scaled(graph, rows, frozen.scaler, frozen.dtype)
-    # Weights of any size pass through float32: only their ratio matters there.
-    unit = np.abs(model.weights).max(axis=0, initial=0.0)
-    unit = np.where(unit > 0.0, unit, 1.0)
-    weights = (model.weights / unit).astype(frozen.dtype)
+    unit, weights = model._narrow
     scores = graph.cast(frozen.draw.onnx_scores(graph, scaled, weights), np.float64)
     scores = graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
     return scores if model.trend is None else _with_trend(graph, rows, model.trend, scores)

@@ -149,10 +149,7 @@ def one_hot(learn: Any, *tables: Any) -> tuple[Any, ...]:
 
 
 def har(
-    raw: Any,
-    positive: Collection[int] | None = None,
-    n_irrelevant: int = 0,
-    random_state: Any = 0,
+    raw: Any, positive: Collection[int] | None = None, n_irrelevant: int = 0, random_state: Any = 0
 ) -> Parts:
     _check_count("n_irrelevant", n_irrelevant, least=0)
     random = _start(1, 0.0, random_state)

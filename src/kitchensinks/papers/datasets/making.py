@@ -92,27 +92,14 @@ def _a9a(train: Path, test: Path) -> Contents:
 
 
 def _adult(train: Path, test: Path) -> Contents:
-    names = [
-        "age",
-        "workclass",
-        "fnlwgt",
-        "education",
-        "education-num",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "sex",
-        "capital-gain",
-        "capital-loss",
-        "hours-per-week",
-        "native-country",
-        "income",
-    ]
+    names = (
+        "age workclass fnlwgt education education-num marital-status occupation relationship race "
+        "sex capital-gain capital-loss hours-per-week native-country income"
+    )
     tables = {}
     for part, path in (("train", train), ("test", test)):
         table = pandas().read_csv(
-            path, names=names, na_values="?", skipinitialspace=True, comment="|"
+            path, names=names.split(), na_values="?", skipinitialspace=True, comment="|"
         )
         table["income"] = table["income"].str.rstrip(".")
         tables[part] = table
@@ -122,22 +109,15 @@ def _adult(train: Path, test: Path) -> Contents:
 def _covtype(path: Path) -> Contents:
     table = pandas().read_csv(path, header=None).to_numpy(np.int16)
     soils = [f"Soil_Type{i}" for i in range(1, 41)]
-    names = [*_COVER, *(f"Wilderness_Area{i}" for i in range(1, 5)), *soils]
+    names = [*_COVER.split(), *(f"Wilderness_Area{i}" for i in range(1, 5)), *soils]
     return {"X": table[:, :-1], "y": table[:, -1].astype(np.uint8), "feature_names": names}
 
 
-_COVER = [
-    "Elevation",
-    "Aspect",
-    "Slope",
-    "Horizontal_Distance_To_Hydrology",
-    "Vertical_Distance_To_Hydrology",
-    "Horizontal_Distance_To_Roadways",
-    "Hillshade_9am",
-    "Hillshade_Noon",
-    "Hillshade_3pm",
-    "Horizontal_Distance_To_Fire_Points",
-]
+_COVER = (
+    "Elevation Aspect Slope Horizontal_Distance_To_Hydrology Vertical_Distance_To_Hydrology "
+    "Horizontal_Distance_To_Roadways Hillshade_9am Hillshade_Noon Hillshade_3pm "
+    "Horizontal_Distance_To_Fire_Points"
+)
 
 
 def _kddcup99(names: Path, train: Path, test: Path) -> Contents:

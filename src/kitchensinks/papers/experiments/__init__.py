@@ -137,7 +137,6 @@ def names() -> list[str]:
 
 
 def study(name: str) -> Study:
-    """The table or figure called `name`."""
     if name not in CATALOGUE:
         raise unknown_name("experiment", name, CATALOGUE)
     module = importlib.import_module(f"{__name__}.{re.sub('[-.]', '_', name)}")

@@ -80,6 +80,5 @@ def mean_square(name: str, basis: str, gamma: float, rows: np.ndarray) -> float:
 
 
 def seen(name: str, rows: np.ndarray) -> np.ndarray:
-    """Rows as a fit sees them."""
     rows = rows.astype(np.float64)
     return standardised(rows, rows) if name in SCALED else rows

@@ -282,7 +282,6 @@ def _lower(groups: Groups, data: str) -> list[float]:
 
 
 def _with_exact(groups: Groups) -> dict[str, _Set]:
-    """The sets whose exact machine was run."""
     return {data: own for data, own in _SETS.items() if (data, "exact") in groups}
 
 
@@ -312,8 +311,7 @@ def _faster(seconds: Groups) -> Claim:
         for data, own in _with_exact(seconds).items()
     ]
     return Claim(
-        "random bases are faster than exact kernel machines, by as much as the paper prints",
-        checks,
+        "random bases are faster than exact kernel machines, by as much as the paper prints", checks
     )
 
 

@@ -120,7 +120,6 @@ class Check(NamedTuple):
         )
 
     def facts(self) -> dict[str, Any]:
-        """The check as plain text and numbers."""
         found: dict[str, Any] = {"ours": self.ours, "verdict": self.verdict()}
         if found["verdict"] == UNDECIDED:
             found |= {"seeds": self.seeds, "open": self.why_open}
@@ -132,7 +131,6 @@ class Check(NamedTuple):
         return min((c for c in counts if c is not None), default=None)
 
     def why_open_of(self, share: int) -> str:
-        """The same in words."""
         seeds = self.refuted_by(share)
         told = f"{seeds} seeds would refute the claim" if seeds else "no number of seeds is known"
         return f"at 5 %, but not at 5 %/{share}: {told}"
@@ -271,7 +269,6 @@ class Claim:
         return HOLDS if plain == {HOLDS} else UNDECIDED
 
     def facts(self) -> dict[str, Any]:
-        """The claim as plain text and numbers."""
         verdict = self.verdict()
         checks = [check.facts() for check in self.checks]
         if verdict == UNDECIDED:

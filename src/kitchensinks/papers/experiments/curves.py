@@ -94,11 +94,9 @@ class Curves:
         self.sets = {data: title for data, title in sets.items() if data in known}
 
     def values(self, key: str, data: str, method: str) -> dict[int, list[float]]:
-        """The values of all seeds at each K."""
         return self.results.where(data=data, method=method).by("K", of=key)
 
     def means(self, key: str, data: str, method: str) -> np.ndarray:
-        """Means over seeds at each K."""
         return np.array([np.mean(values) for values in self.values(key, data, method).values()])
 
     def best(self, data: str, method: str) -> tuple[int, list[float]]:
@@ -114,12 +112,7 @@ class Curves:
         return [list(errors)[place] for place in places]
 
     def as_accurate(
-        self,
-        data: str,
-        label: str,
-        ours: str,
-        theirs: str = "adaboost",
-        against: str = "AdaBoost",
+        self, data: str, label: str, ours: str, theirs: str = "adaboost", against: str = "AdaBoost"
     ) -> Check:
         """The check that our best error is theirs, or below it."""
         _, rival = self.best(data, theirs)

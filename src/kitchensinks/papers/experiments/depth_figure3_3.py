@@ -23,6 +23,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     density, edges = np.histogram(radius, n_bins, (LOW, HIGH), density=True)
     among = np.argsort(radius)[:: max(1, n_rows // 2000)]
     bins = np.clip(np.digitize(radius, edges) - 1, 0, n_bins - 1)
+    width = 2 * (n_bins // 60) + 1
+    smoothed = np.convolve(density, np.ones(width) / width, "valid")
     return {
         "edges": edges,
         "density": density,
@@ -32,12 +34,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         "dense_where_signed": float(density[bins[labels != 0]].mean()),
         "dense_where_zero": float(density[bins[labels == 0]].mean()),
         "zero_share": float(np.mean(labels == 0)),
-        "turns": int(np.sum(np.diff(np.sign(np.diff(_smoothed(density, n_bins // 60)))) < 0)),
+        "turns": int(np.sum(np.diff(np.sign(np.diff(smoothed))) < 0)),
     }
-
-
-def _smoothed(values: np.ndarray, width: int) -> np.ndarray:
-    return np.convolve(values, np.ones(2 * width + 1) / (2 * width + 1), "valid")
 
 
 def report(results: Results) -> Report:

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kitchensinks.numerics.threads import threads
 from kitchensinks.papers.experiments.machine import commit, machine
 from kitchensinks.papers.experiments.study import Cell, Report, Results, Stopwatch, Study
@@ -40,9 +38,8 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     cells = study.cells(quick)
     finished = _finished(folder / RESULTS, study, quick)
-    facts = _head(study, quick) | {
-        "cells": [finished[_key(c)] for c in cells if _key(c) in finished]
-    }
+    facts = _about(study) | {"quick": quick, "complete": False, "machine": machine()}
+    facts["cells"] = [finished[_key(c)] for c in cells if _key(c) in finished]
     with threads(1):
         for done, cell in enumerate(cells):
             if _key(cell) not in finished:
@@ -90,7 +87,6 @@ def folder_of(name: str, out: Path, quick: bool) -> Path:
 
 
 def results_of(facts: dict[str, Any]) -> Results:
-    """The cells of a results.json."""
     return Results(record["cell"] | record["measured"] for record in facts["cells"])
 
 
@@ -103,10 +99,6 @@ def conclusions(report: Report) -> dict[str, Any]:
     return {"tables": tables, "claims": claims, "notes": report.notes}
 
 
-def _head(study: Study, quick: bool) -> dict[str, Any]:
-    return _about(study) | {"quick": quick, "complete": False, "machine": machine()}
-
-
 def _about(study: Study) -> dict[str, Any]:
     keys = ("name", "source", "what", "substitute", "version")
     return {key: getattr(study, key) for key in keys}
@@ -115,19 +107,16 @@ def _about(study: Study) -> dict[str, Any]:
 def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
     with Stopwatch() as watch:
         measured = study.run(dict(cell), quick)
+    # Arrays and numbers of NumPy as JSON has them.
+    text = json.dumps(measured, allow_nan=False, default=lambda value: value.tolist())
     return {
         "cell": cell,
-        "measured": dict.fromkeys(_EVIDENCE)
-        | json.loads(json.dumps(measured, allow_nan=False, default=_as_list)),
+        "measured": dict.fromkeys(_EVIDENCE) | json.loads(text),
         "processor_seconds": round(watch.processor, 3),
         "wall_seconds": round(watch.wall, 3),
         "commit": commit(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _as_list(value: np.ndarray | np.generic) -> Any:
-    return value.tolist()
 
 
 def _finished(path: Path, study: Study, quick: bool) -> dict[str, dict[str, Any]]:

@@ -23,20 +23,16 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     profile = ks.distance_profile(cell["q"], n_features=n_units, random_state=cell["seed"])
     before, after = profile.before, profile.after
     height = float(after[before > 1.9].mean())
+    far = (before >= 1.5) & (before <= 2.0)
     return {
         "before": before[SHOWN],
         "after": after[SHOWN],
         "exact": profile.exact[SHOWN],
         "ratio": float(np.sum(after[before < 0.2]) / np.sum(before[before < 0.2])),
-        "end": _slope(before, after, 1.5, 2.0),
+        "end": float(np.polyfit(before[far], after[far], 1)[0]),
         "reach": float(before[after >= 0.9 * height].min()),
         "off": float(np.abs(after - profile.exact).max()),
     }
-
-
-def _slope(before: np.ndarray, after: np.ndarray, low: float, high: float) -> float:
-    among = (before >= low) & (before <= high)
-    return float(np.polyfit(before[among], after[among], 1)[0])
 
 
 def report(results: Results) -> Report:

@@ -54,8 +54,6 @@ class Trained(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Training and test rows."""
-
     rows: int
     others: int
 

@@ -93,7 +93,6 @@ def _screened(name: str, basis: str, quick: bool) -> tuple[float, float]:
     found: dict[tuple[float, float], float] = {}
 
     def wrong(gamma: float, step: float) -> float:
-        """The share of wrong labels on the held-out rows."""
         solver = _solver(name, step, quick)
         model = bandwidths.classifier(name, basis, gamma, count, 0, solver)
         fit_quietly(model, rows[:n_rows], labels[:n_rows])
@@ -101,7 +100,6 @@ def _screened(name: str, basis: str, quick: bool) -> tuple[float, float]:
         return found[gamma, step]
 
     def least(gamma: float) -> float:
-        """The same at the best step."""
         unit = 1.0 / bandwidths.mean_square(name, basis, gamma, rows)
         step = best_factor(partial(wrong, gamma), [unit * each for each in STEPS], FACTOR)
         return found[gamma, step]

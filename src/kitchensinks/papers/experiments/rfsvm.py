@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 import kitchensinks as ks
 from kitchensinks.papers import datasets
+from kitchensinks.papers.experiments.claims import Check, Claim
 from kitchensinks.papers.experiments.data import evidence, fit_quietly, load, part
 from kitchensinks.papers.experiments.study import Cell, Results
 
@@ -124,6 +125,13 @@ def best(results: Results, key: str, choose: Any, *entries: str) -> dict[Any, Be
         row = results.where(**dict(zip(entries, group, strict=True))).rows[0]
         found[group] = Best(row["N"], row["lambdas"][place], values[:, place])
     return found
+
+
+def better_than_uniform(checks: Callable[[str], list[Check]]) -> list[Claim]:
+    """The claims about both kinds of reweighted features, from the checks of a method."""
+    words = "features do better than uniform ones"
+    kinds = {"printed": "paper", "opt": "ours"}
+    return [Claim(f"{METHODS[k]}: {words}", checks(k), kind=kinds[k]) for k in kinds]
 
 
 def draw_runs(axes: Any, sizes: list[int], runs: dict[str, list[np.ndarray]], label: str) -> None:

@@ -28,67 +28,13 @@ from kitchensinks.papers.experiments.study import Cell
 CONTEXT = 5
 _PHONE_STATES = 3
 # The 48 phones of Lee and Hon (1989), and those among them that are scored as another one of 39.
-PHONES = [
-    "iy",
-    "ih",
-    "eh",
-    "ae",
-    "ix",
-    "ax",
-    "ah",
-    "uw",
-    "uh",
-    "ao",
-    "aa",
-    "ey",
-    "ay",
-    "oy",
-    "aw",
-    "ow",
-    "l",
-    "el",
-    "r",
-    "y",
-    "w",
-    "er",
-    "m",
-    "n",
-    "en",
-    "ng",
-    "ch",
-    "jh",
-    "dh",
-    "b",
-    "d",
-    "dx",
-    "g",
-    "p",
-    "t",
-    "k",
-    "z",
-    "zh",
-    "v",
-    "f",
-    "th",
-    "s",
-    "sh",
-    "hh",
-    "cl",
-    "vcl",
-    "epi",
-    "sil",
-]
-SCORED_AS = {
-    "el": "l",
-    "en": "n",
-    "zh": "sh",
-    "ao": "aa",
-    "ix": "ih",
-    "ax": "ah",
-    "cl": "sil",
-    "vcl": "sil",
-    "epi": "sil",
-}
+_PHONES = (
+    "iy ih eh ae ix ax ah uw uh ao aa ey ay oy aw ow l el r y w er m n en ng ch jh dh b d dx g p t "
+    "k z zh v f th s sh hh cl vcl epi sil"
+)
+PHONES = _PHONES.split()
+SCORED_AS = {"el": "l", "en": "n", "zh": "sh", "ao": "aa", "ix": "ih", "ax": "ah"}
+SCORED_AS |= dict.fromkeys(("cl", "vcl", "epi"), "sil")
 
 
 class Spoken(NamedTuple):
@@ -103,7 +49,6 @@ class Spoken(NamedTuple):
         return np.split(array, np.cumsum(self.lengths)[:-1])
 
     def first(self, count: int | None) -> "Spoken":
-        """The first utterances alone."""
         lengths = self.lengths[:count]
         stop = int(lengths.sum())
         return Spoken(self.frames[:stop], self.states[:stop], lengths)
@@ -240,7 +185,7 @@ def error_rate(pairs: Iterator[tuple[Sequence[str], Sequence[str]]]) -> float:
     return 100.0 * errors / total
 
 
-def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray, weight: float = 1.0) -> float:
+def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray) -> float:
     """The error rate of units on the test utterances, whose spliced frames are `rows`.
 
     States that were never fitted have the posterior of a frame that none was seen of.
@@ -254,7 +199,7 @@ def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray, weight: float = 
         return [corpus.units[unit] for unit in units]
 
     return error_rate(
-        (names(decoder.units(own, weight)), names(units_of(states, corpus.n_states)))
+        (names(decoder.units(own)), names(units_of(states, corpus.n_states)))
         for own, states in zip(
             test.utterances(posteriors), test.utterances(test.states), strict=True
         )

@@ -41,7 +41,6 @@ class Results:
         self.rows = list(rows)
 
     def where(self, **entries: Any) -> Results:
-        """The cells that have these entries."""
         return Results(row for row in self.rows if all(row.get(k) == v for k, v in entries.items()))
 
     def values(self, key: str, **entries: Any) -> list[Any]:
@@ -49,7 +48,6 @@ class Results:
         return [row[key] for row in self.where(**entries).rows if key in row]
 
     def mean(self, key: str, **entries: Any) -> float:
-        """The mean of `values`."""
         return float(np.mean(self.values(key, **entries)))
 
     def unique(self, key: str, **entries: Any) -> list[Any]:
@@ -83,7 +81,6 @@ class Line:
     column: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """The line as plain numbers."""
         mean, deviation = spread(self.ours)
         difference = None if self.paper is None else mean - self.paper
         counted = {"ours": mean, "deviation": deviation, "seeds": len(self.ours)}

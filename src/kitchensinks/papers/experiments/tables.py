@@ -36,7 +36,6 @@ undecided, a significant counterexample refutes, and claims of ours are no longe
 
 
 def markdown(facts: Facts) -> str:
-    """table.md of one results.json."""
     lines = [f"# {facts['name']}: {facts['source']}", "", _what(facts), ""]
     if facts["quick"]:
         lines += ["A quick run on few rows: these are not the numbers of the study.", ""]
@@ -124,7 +123,8 @@ def _foot(facts: Facts) -> Iterator[str]:
 
 def _not_converged(facts: Facts) -> str:
     """In how many cells a solver ended before its tolerance, with the entries that they share."""
-    cells = [record["cell"] for record in facts["cells"] if _open_ended(record)]
+    ended = (one for one in facts["cells"] if one["measured"].get("converged") is False)
+    cells = [record["cell"] for record in ended]
     if not cells:
         return ""
     kinds = {
@@ -135,10 +135,6 @@ def _not_converged(facts: Facts) -> str:
     }
     which = f" ({', '.join(kinds)})" if kinds else ""
     return f" In {len(cells)} cells{which} the solver ended before its tolerance or its target."
-
-
-def _open_ended(record: Facts) -> bool:
-    return record["measured"].get("converged") is False
 
 
 def _claims(claims: list[Facts]) -> Iterator[str]:

@@ -73,7 +73,8 @@ def relu_length_norm(*, n_inputs: int) -> float:
     >>> round(relu_length_norm(n_inputs=2), 4)
     4.0
     """
-    return 2 * math.sqrt(math.pi) * math.exp(_log_gamma_ratio(n_inputs))
+    log_ratio = math.lgamma(n_inputs / 2 + 1) - math.lgamma((n_inputs + 1) / 2)
+    return 2 * math.sqrt(math.pi) * math.exp(log_ratio)
 
 
 @_bound
@@ -139,10 +140,6 @@ def sphere_rate(*, n_rows: int, n_inputs: int, lipschitz: bool = True) -> float:
 def _log_share(n_inputs: int) -> float:
     """log of Γ((d + 1)/2)/(√π·Γ(d/2)), so that share·∫ sin^(d−1) t dt = 1 over [0, π]."""
     return math.lgamma((n_inputs + 1) / 2) - math.lgamma(n_inputs / 2) - math.log(math.pi) / 2
-
-
-def _log_gamma_ratio(n_inputs: int) -> float:
-    return math.lgamma(n_inputs / 2 + 1) - math.lgamma((n_inputs + 1) / 2)
 
 
 def _log_sigma(degrees: np.ndarray, n_inputs: int) -> np.ndarray:
