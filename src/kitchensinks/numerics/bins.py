@@ -267,7 +267,7 @@ def _found(own: AnyArray, name: Any) -> Any:
     where it is; from there on in steps that double, and then by halves.
     """
     low, high = 0, len(own)
-    place = np.int64(((name >> np.uint64(32)) * np.uint64(high)) >> np.uint64(32))
+    place: Any = np.int64(((name >> np.uint64(32)) * np.uint64(high)) >> np.uint64(32))
     step = 8
     if own[place] < name:
         low = place + 1
