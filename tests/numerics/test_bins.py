@@ -5,20 +5,22 @@ import pytest
 
 from kitchensinks.numerics.bins import (
     CELL_LIMIT,
-    add_scores,
-    add_scores_plain,
     bin_hashes,
     bin_hashes_plain,
-    find_columns,
-    find_columns_plain,
     leaf_names,
     leaf_names_plain,
-    number_names,
-    number_names_plain,
     sum_into_bins,
     sum_into_bins_plain,
     sum_of_bins,
     sum_of_bins_plain,
+)
+from kitchensinks.numerics.names import (
+    add_scores,
+    add_scores_plain,
+    find_columns,
+    find_columns_plain,
+    number_names,
+    number_names_plain,
 )
 from tests.catalogue import TREES
 

@@ -114,16 +114,19 @@ def _with_trees(
     loss must be squared.
     """
     sparse = [one for one in close if one.sparse] or [one for one in candidates if one.sparse]
-    allowed = task.request.stages and task.asked is None and basis is None
-    allowed = allowed and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
-    if not sparse or not allowed:
-        return None
-    bins = sparse[first_best([one.error for one in sparse])]
-    if _is_matched(bins, close):
+    bins = sparse[first_best([one.error for one in sparse])] if sparse else None
+    if bins is None or not _allows_trees(task, basis) or _is_matched(bins, close):
         return None
     found = with_trees(task, bins)
     better = found.score.error < constants.TREES_BETTER * bins.score.error
     return found if better and found.error <= min(one.error for one in close) else None
+
+
+def _allows_trees(task: LearningRows, basis: Basis | None) -> bool:
+    """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
+    and there is time."""
+    open_law = task.request.stages and task.asked is None and basis is None
+    return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
 
 
 def _is_matched(bins: Candidate, close: list[Candidate]) -> bool:

@@ -12,7 +12,7 @@ from scipy import sparse
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
-from kitchensinks.numerics.bins import add_scores, find_columns, number_names
+from kitchensinks.numerics.names import add_scores, find_columns, number_names
 from kitchensinks.numerics.threads import in_order
 
 Names = NDArray[np.uint64]
