@@ -55,12 +55,15 @@ class Linked(BaseEstimator):
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         """An error for a misspelt parameter that names the one nearest to it."""
-        known = signature(cls.__init__).parameters if named else {}
+        if cls.__init__ is object.__init__ and (given or named):
+            raise TypeError(f"{cls.__name__}() takes no arguments")
+        known = signature(cls.__init__, follow_wrapped=False).parameters if named else {}
         unknown = [name for name in named if name not in known]
         if unknown and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
             hint = nearest(unknown[0], cls._get_param_names(), "its parameters are")
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}{hint}")
-        return cast(Self, super().__new__(cls))
+        make = super().__new__
+        return cast(Self, make(cls) if make is object.__new__ else make(cls, *given, **named))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too, such as ``basis__gamma`` and ``loss__tau``.

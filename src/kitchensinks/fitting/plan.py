@@ -15,6 +15,9 @@ DENSE_COLUMNS = FEW_COLUMNS
 # Most rows for which sparse features with n < K are solved in the span of the rows: 2 s for its
 # eigenvectors, where 5000 rows take 40 s and conjugate gradients 2 s.
 SPAN_ROWS = 2000
+# The same where conjugate gradients are no substitute: they find another interpolant without a
+# ridge, and form no Gram for the direct solver.
+SPAN_ROWS_EXACT = 5000
 # A fit by the Gram holds at most this many arrays of its size (measured: 5).
 GRAM_COPIES = 6
 # Conjugate gradients pay from this many features on.
@@ -142,7 +145,9 @@ def takes_span(shape: Shape, settings: Settings) -> bool:
     few = shape.n_rows < shape.n_columns and settings.solver != "conjugate"
     if shape.sparse:
         # With a learned law and ridge, the spectrum is not needed.
-        few = few and shape.n_rows <= SPAN_ROWS and settings.settled == 0.0
+        exact = settings.solver == "direct" or settings.alpha == 0.0
+        most = SPAN_ROWS_EXACT if exact else SPAN_ROWS
+        few = few and shape.n_rows <= most and settings.settled == 0.0
     return few and not isinstance(settings.constraint, SupBall)
 
 

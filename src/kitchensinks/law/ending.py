@@ -15,6 +15,7 @@ from kitchensinks.law.candidates import (
     Candidate,
     Stages,
     affordable,
+    again,
     bins_of,
     enough,
     grown,
@@ -113,13 +114,22 @@ def _with_trees(
     trees do not. Trees have seen the targets, so they need a ridge that trials have chosen: the
     loss must be squared.
     """
-    sparse = [one for one in close if one.sparse] or [one for one in candidates if one.sparse]
-    bins = sparse[first_best([one.error for one in sparse])] if sparse else None
+    near, others = _best_bins(close), _best_bins(candidates)
+    bins = near or others
     if bins is None or not _allows_trees(task, basis) or _is_matched(bins, close):
         return None
+    if near is None and len(task.few.fitted) < len(task.data.fitted):
+        bins = again((task, bins))
     found = with_trees(task, bins)
     better = found.score.error < constants.TREES_BETTER * bins.score.error
-    return found if better and found.error <= min(one.error for one in close) else None
+    dense = min((one.error for one in close if not one.sparse), default=math.inf)
+    return found if better and found.error <= dense else None
+
+
+def _best_bins(candidates: list[Candidate]) -> Candidate | None:
+    """The bins of least error, or None if there are none."""
+    sparse = [one for one in candidates if one.sparse]
+    return sparse[first_best([one.error for one in sparse])] if sparse else None
 
 
 def _allows_trees(task: LearningRows, basis: Basis | None) -> bool:

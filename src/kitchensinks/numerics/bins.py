@@ -41,12 +41,15 @@ def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
 
 
 @compiled(inline="always")
-def _name_alone(row: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray) -> Any:
-    """The name of one row's bin in one grid."""
-    total = np.uint64(0)
-    for j in range(len(row)):
-        total += _name(np.float64(row[j]), shift[j], rate[j], multiplier[j])
-    return total
+def _name_alone(
+    row: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
+) -> None:
+    """The names (grids,) of one row's bins."""
+    for g in range(len(out)):
+        total = np.uint64(0)
+        for j in range(len(row)):
+            total += _name(np.float64(row[j]), shift[g, j], rate[g, j], multiplier[g, j])
+        out[g] = total
 
 
 @compiled(inline="always")
@@ -100,8 +103,7 @@ def bin_hashes(
     """
     n_rows, n_inputs = rows.shape
     if n_rows == 1:
-        for g in range(shift.shape[0]):
-            out[g, 0] = _name_alone(rows[0], shift[g], rate[g], multiplier[g])
+        _name_alone(rows[0], shift, rate, multiplier, out[:, 0])
         return
     most = min(_NAMED, n_rows)
     columns = np.empty((n_inputs, most), np.float64)

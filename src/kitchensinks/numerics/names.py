@@ -118,7 +118,10 @@ def _found(own: AnyArray, name: Any) -> Any:
 
 @compiled(inline="always")
 def _slots(own: AnyArray) -> AnyArray:
-    """A hash table of the indices of the names, −1 in empty slots, less than half full."""
+    """A hash table of the indices of the names, −1 in empty slots.
+
+    It is less than a quarter full, so that most names are found in the first slot that is tried.
+    """
     mask = 15
     while mask < 4 * len(own):
         mask = 2 * mask + 1
