@@ -1,5 +1,6 @@
 """Nested parameters: of bases, laws, losses, constraints and solvers, in one way."""
 
+import functools
 import inspect
 from dataclasses import fields, is_dataclass
 
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
+from kitchensinks.features.links import Linked
 from kitchensinks.problem.losses import LOSSES
 
 RNG = np.random.default_rng(0)
@@ -124,6 +126,34 @@ def test_a_misspelt_parameter_is_answered_with_the_nearest(kind, name, meant):
         kind(**{name: 1})
     with pytest.raises(TypeError, match="has no parameter 'zzz': its parameters are '"):
         kind(zzz=1)
+
+
+def test_constructors_of_others_are_theirs():
+    """Subclasses without parameters take none, wrapped ones their own, and mixins get theirs."""
+
+    class Bare(Linked):
+        pass
+
+    class Wrapped(ks.KitchenSinkRegressor):
+        @functools.wraps(ks.KitchenSinkRegressor.__init__)
+        def __init__(self, *given, extra=1, **named):
+            super().__init__(*given, **named)
+            self.extra = extra
+
+    class Mixin:
+        def __new__(cls, *given, tag=None, **named):
+            made = super().__new__(cls)
+            made.tag_ = tag
+            return made
+
+    class Mixed(ks.Fourier, Mixin):
+        def __init__(self, tag=None, **named):
+            super().__init__(**named)
+
+    with pytest.raises(TypeError, match="Bare\\(\\) takes no arguments"):
+        Bare(1, a=2)
+    assert Wrapped(extra=3).extra == 3
+    assert Mixed(tag="x", gamma=2.0).tag_ == "x"
 
 
 @pytest.mark.parametrize("given", [{"gamma": 1.0}, {}], ids=["named", "by place"])

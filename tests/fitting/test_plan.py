@@ -51,7 +51,25 @@ CASES = {
     "many bins": (Shape(10_000, 60_000, True, 1e7, 1e10, 4), settings(), "sparse", "bins"),
     "few bins": (Shape(10_000, 900, True, 1e7, 1e10, 4), settings(), "direct", "features"),
     "few rows of many bins": (Shape(900, 60_000, True, 1e7, 1e10, 4), settings(), "direct", "span"),
-    "the same with a learned ridge": (
+    "more rows of many bins": (
+        Shape(4000, 60_000, True, 1e7, 1e10, 4),
+        settings(),
+        "sparse",
+        "bins",
+    ),
+    "the same without a ridge": (
+        Shape(4000, 60_000, True, 1e7, 1e10, 4),
+        settings(alpha=0.0),
+        "direct",
+        "span",
+    ),
+    "the same, asked for directly": (
+        Shape(4000, 60_000, True, 1e7, 1e10, 4),
+        settings(solver="direct"),
+        "direct",
+        "span",
+    ),
+    "few rows of many bins with a learned ridge": (
         Shape(900, 60_000, True, 1e7, 1e10, 4),
         settings(settled=1e-3),
         "sparse",

@@ -6,6 +6,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import kitchensinks as ks
 from kitchensinks.features.bases.trees import _depth
+from kitchensinks.law import rounds
 from tests.catalogue import TREES
 
 RNG = np.random.default_rng(0)
@@ -37,6 +38,17 @@ def test_trees_are_taken_where_they_are_better(model):
     others = [trial for trial in model.law_.record.trials if trial.stage in ("basis", "again")]
     assert kept[0].error < 0.98 * min(trial.error for trial in others)
     assert "grids and trees" in repr(model.law_)
+
+
+def test_they_are_tried_where_dense_features_of_the_kernel_of_bins_win(monkeypatch):
+    """Then no bins are close, and those of the first round become bins with trees."""
+
+    def dense(task, candidates):
+        return [one for one in candidates if not one.sparse and one.found.kernel == "laplacian"]
+
+    monkeypatch.setattr(rounds, "_near", dense)
+    model = ks.KitchenSinkClassifier(random_state=0).fit(ROWS[:2000], CLASSES[:2000])
+    assert isinstance(model.law_.features.basis.bases[1], ks.Trees)
 
 
 def test_they_are_not_taken_for_smooth_targets():
