@@ -151,6 +151,31 @@ def test_dates_of_every_type_are_the_same_numbers():
     assert Columns.learn(table).outputs[:2] == ["day days", "day day"]
 
 
+@pytest.mark.parametrize(
+    ("format_", "good", "others", "said"),
+    [
+        (None, "2023-03-05", ["05.03.2023", "garbage"], "such as 2026-05-31, for example '05.03"),
+        ("%d.%m.%Y", "05.03.2023", ["2023-03-05", "garbage"], "format '%d.%m.%Y' of the fit"),
+    ],
+)
+def test_text_is_read_as_dates_in_one_format_and_what_is_not_read_is_told(
+    format_, good, others, said
+):
+    """Days and months are never guessed: what is not in the format counts as missing."""
+    moments = pd.Series(pd.date_range("2023-03-01", periods=40, freq="25h"))
+    learned = Columns.learn(
+        open_table(
+            pd.DataFrame({"day": moments if format_ is None else moments.dt.strftime(format_)})
+        )
+    )
+    rows = pa.table({"day": pa.array([good, None, *others])})
+    with pytest.warns(UserWarning, match=f"2 of 4 values of column 'day' are no dates.*{said}"):
+        found = learned.apply(next(open_table(rows).batches()))
+    np.testing.assert_array_equal(found[1], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
+    assert (found[0] != found[1]).any()
+
+
 def test_missing_renamed_and_changed_columns_are_named(learned, frame):
     with pytest.raises(ValueError, match="no column 'size': did you mean 'sizes'"):
         learned.check(open_table(frame.rename(columns={"size": "sizes"})))

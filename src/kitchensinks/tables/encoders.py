@@ -1,6 +1,7 @@
 """One column of a table as one or more columns of numbers: numbers, categories, dates, text."""
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -267,14 +268,30 @@ class Date(Encoder):
     def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         moments = _moments(values, self.format)
         missing = _absent(moments)
+        if moments.null_count > values.null_count and family(values.type) == "text":
+            _warn_unread(self.name, values, moments, self.format)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
             out[missing, k] = fill
             out[~missing, k] = _part(moments.drop_null(), part)
         return missing
 
 
+def _warn_unread(name: str, values: ArrowArray, moments: ArrowArray, format_: str) -> None:
+    """Warn of words in a column of dates that were not read."""
+    words = words_of(values)
+    unread = np.flatnonzero(np.asarray(words.is_valid()) & np.asarray(moments.is_null()))
+    if len(unread):
+        needed = f"in the format {format_!r} of the fit" if format_ else "such as 2026-05-31"
+        warnings.warn(
+            f"{len(unread):,} of {len(words):,} values of column {name!r} are no dates {needed}, "
+            f"for example {words[int(unread[0])].as_py()!r}: they count as missing. Write them so, "
+            "or convert the column with pandas.to_datetime.",
+            stacklevel=2,
+        )
+
+
 def _moments(values: ArrowArray, format_: str) -> ArrowArray:
-    """An Arrow array of dates, or of text in this format (empty: any), to the second."""
+    """An Arrow array of dates, or of text in this format (empty: ISO 8601), to the second."""
     own = family(values.type)
     if own == "null":
         return pa.nulls(len(values), pa.timestamp("s"))
@@ -282,7 +299,7 @@ def _moments(values: ArrowArray, format_: str) -> ArrowArray:
         import pandas
 
         words = words_of(values).to_pandas()
-        read = pandas.to_datetime(words, format=format_ or None, errors="coerce", utc=True)
+        read = pandas.to_datetime(words, format=format_ or "ISO8601", errors="coerce", utc=True)
         values = pa.Array.from_pandas(read.dt.tz_localize(None))
     return values.cast(pa.timestamp("s"), safe=False)
 
