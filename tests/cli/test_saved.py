@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
+from kitchensinks.state.outer import why_stopped
 
 pd = pytest.importorskip("pandas")
 
@@ -60,6 +61,35 @@ def test_classes_have_no_intervals(tmp_path, sinks):
     assert not (tmp_path / "o.csv").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"loss": "poisson"}, "--coverage 0.9 is not for models with the poisson loss"),
+        ({"solver": "blocks", "alpha": 0.1}, "fitted by block coordinate descent, has none: leave"),
+        ({}, "The model predicts 2 numbers for each row, and the command writes one"),
+    ],
+    ids=["deviance", "no residuals", "two outputs"],
+)
+def test_models_without_intervals_are_told_in_words_of_the_command(given, told, tmp_path, sinks):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=80), "kind": rng.choice(["a", "b"], 80)})
+    price = np.exp(frame["size"]) if given else np.c_[frame["size"], frame["size"]]
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0, **given)
+    ks.save(model.fit(frame, price), tmp_path / "m.sinks")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--out", tmp_path / "o.csv", "--coverage", "0.9")
+    code, _, said = sinks("predict", tmp_path / "m.sinks", tmp_path / "t.csv", *options)
+    assert code == 2
+    said = " ".join(said.split())
+    assert told in said
+    assert "--coverage" in said
+    assert "predict_interval" not in said
+    assert not (tmp_path / "o.csv").exists()
+    if given.get("loss"):
+        with pytest.raises(ValueError, match="predict_interval is not for loss='poisson'"):
+            model.predict_interval(frame)
+
+
 def test_a_model_of_an_array_is_for_python(files, tmp_path, sinks):
     code, _, said = sinks(
         "predict", files / "array.sinks", files / "table.csv", "--out", tmp_path / "out.csv"
@@ -81,3 +111,12 @@ def test_info_says_why_a_fit_stopped(basis, said, sinks, tmp_path):
     assert code == 0
     assert len(stopped) == (said is not None)
     assert all(said in line for line in stopped)
+
+
+@pytest.mark.parametrize(("settled", "said"), [(True, "on purpose"), (False, "before"), (None, "")])
+def test_a_reason_that_a_file_does_not_have_is_not_made_up(settled, said):
+    told = why_stopped(False, settled)
+    assert said in told
+    assert bool(told) == bool(said)
+    assert "law" not in told
+    assert why_stopped(True, settled) == ""

@@ -138,11 +138,14 @@ def test_an_infinite_entry_is_named_by_its_column(estimator, value):
 
 def test_an_infinite_target_is_named_by_its_row():
     spoilt = np.where(np.arange(len(YR)) == 5, -np.inf, YR)
+    need = r"Need finite numbers: replace infinite targets, or leave their rows out\.$"
     for y, place in ((spoilt, r"5"), (pd.Series(spoilt), r"5"), (np.c_[YR, spoilt], r"5, 1")):
-        with pytest.raises(ValueError, match=rf"y\[{place}\] is -inf \(counted from 0\)\. Need"):
+        with pytest.raises(ValueError, match=rf"y\[{place}\] is -inf \(counted from 0\)\. {need}"):
             ks.KitchenSinkRegressor(ks.Fourier(), 5).fit(XR, y)
-    with pytest.raises(ValueError, match=r"y\[5\] is -inf \(counted from 0\)\. Need"):
+    with pytest.raises(ValueError, match=rf"y\[5\] is -inf \(counted from 0\)\. {need}"):
         ks.KitchenSinkClassifier(ks.Fourier(), 5).fit(XR, np.where(spoilt < -1e9, -np.inf, 1.0))
+    with pytest.raises(ValueError, match=rf" y is inf\. {need}"):
+        ks.KitchenSinkRegressor(ks.Fourier(), 5).fit(XR, np.inf)
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,11 @@ def test_constructors_of_others_are_theirs():
     assert Mixed(tag="x", gamma=2.0).tag_ == "x"
 
 
+def test_a_parameter_of_what_has_none_is_answered_without_a_list():
+    with pytest.raises(TypeError, match=r"Linear has no parameter 'gamma': it has none\."):
+        ks.Linear(gamma=1)
+
+
 @pytest.mark.parametrize("given", [{"gamma": 1.0}, {}], ids=["named", "by place"])
 def test_a_basis_without_parameters_takes_none(given):
     with pytest.raises(TypeError):

@@ -34,6 +34,14 @@ def test_the_error_shows_a_call_that_works(method):
         model.score(X, X["kind"])
 
 
+def test_a_gap_among_numbers_is_not_called_text():
+    frame = FRAME[["size"]].copy()
+    frame.loc[3, "size"] = np.nan
+    model = fitted(ks.KitchenSinkRegressor, frame, Y)
+    with pytest.raises(ValueError, match="columns are not all numbers without gaps"):
+        model.predict(dd.from_pandas(frame, npartitions=2))
+
+
 def test_a_model_of_numbers_refuses_text_without_the_advice_for_fits():
     numbers = FRAME[["size"]].assign(kind=1.0)
     model = fitted(ks.KitchenSinkRegressor, numbers, Y)
@@ -55,3 +63,12 @@ def test_rows_that_dask_makes_up_are_not_outside(index, names):
     with pytest.warns(UserWarning, match="100% of 2 rows are outside"):
         model.predict(far)
     assert len(lazy.compute()) == 200
+
+
+@pytest.mark.parametrize("where", ["index", "column"])
+def test_rows_that_dask_cannot_make_up_are_predicted(where):
+    spans = pd.interval_range(0, len(FRAME))
+    frame = FRAME.set_index(spans) if where == "index" else FRAME.assign(span=spans)
+    model = fitted(ks.KitchenSinkRegressor, frame, Y.to_numpy())
+    with pytest.warns(UserWarning, match="100% of 2 rows are outside"):
+        assert model.predict(frame[:2].assign(size=2.0)).shape == (2,)

@@ -133,6 +133,24 @@ def test_the_largest_contributions_of_a_class_are_found_by_its_label_or_its_plac
     model, X = two_classes()
     with pytest.raises(ValueError, match="one output, for two classes the answer for the second"):
         ks.explain(model, X[:1]).largest(output=True)
+    for wrong in (np.arange(2), [0], np.array(["setosa"])):
+        with pytest.raises(TypeError, match="need one label or one place"):
+            found.largest(output=wrong)
+
+
+def test_the_one_output_of_numbers_has_place_0():
+    X, y = load_iris(return_X_y=True)
+    found = ks.explain(fourier().fit(X, y), X[:2])
+    assert found.largest(0, 5, 0) == found.largest(0, 5, np.int64(0)) == found.largest(0, 5)
+    for wrong in (1, False, "a"):
+        with pytest.raises(ValueError, match=r"there is one output.*Leave it out"):
+            found.largest(output=wrong)
+    # Here 0 is the label of the class whose answer is not explained.
+    model, X = two_classes()
+    with pytest.raises(ValueError, match=r"there is one output.*Leave it out"):
+        ks.explain(model, X[:1]).largest(output=0)
+    with pytest.raises(TypeError, match="need one label or one place"):
+        found.largest(output=np.zeros(2))
 
 
 def test_weighted_background_rows_are_counted_once():

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -17,7 +18,9 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score
 from sklearn.utils.fixes import parse_version
 
 import kitchensinks as ks
+from kitchensinks.report.effects import _most_frequent
 from kitchensinks.report.page import page
+from kitchensinks.state.outer import why_stopped
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 HOSTILE = [
@@ -196,8 +199,14 @@ def test_a_fit_that_stops_on_purpose_says_so():
     model = ks.KitchenSinkRegressor(learned, random_state=0).fit(rows, np.sign(rows[:, 0]))
     assert not model.converged_
     found = model.report(rows[:50], np.sign(rows[:50, 0]), compare=False)
-    assert found.certificate["converged"].startswith("no, on purpose: the fit of a learned law")
-    assert "no, on purpose: the fit of a learned law" in page(found)
+    assert found.certificate["converged"] == f"no, {why_stopped(False, True)}"
+    assert "no, on purpose: more steps would hardly" in page(found)
+    # A file written before the reason was stored does not say which one it was.
+    outer = model.state_.outer
+    old = outer._replace(evidence=outer.evidence._replace(settled=None))
+    model.state_ = replace(model.state_, outer=old)
+    found = model.report(rows[:50], np.sign(rows[:50, 0]), compare=False)
+    assert found.certificate["converged"] == "no"
 
 
 def test_ordered_categories_keep_their_order():
@@ -215,6 +224,16 @@ def test_ordered_categories_keep_their_order():
     shown = [found.interaction.first_values, found.interaction.second_values]
     assert sizes[:3] in shown
     assert [one.values for one in found.curves if one.column == "size"] == [sizes[:3]]
+
+
+@pytest.mark.parametrize(
+    "levels", [[(3, 4), (1, 2), (5,)], ["b", "a", "c"], [2, 1, 3], pd.to_datetime(["2021", "2020"])]
+)
+def test_levels_of_any_kind_are_counted(levels):
+    index = pd.Index(levels, tupleize_cols=False)
+    values = np.asarray(pd.Series(pd.Categorical.from_codes([1, 0, -1, 1], index, ordered=True)))
+    assert _most_frequent(values, list(index), 5) == list(index[:2])
+    assert _most_frequent(values, list(index), 1) == [index[1]]
 
 
 def test_missing_values_of_single_rows_are_a_dash():

@@ -65,7 +65,7 @@ def _facts(path: Path, header: Facts) -> Facts:
         "solver": evidence["solver"],
         "plan": str(Plan(**plan)),
         "evidence": {name: one if math.isfinite(one) else None for name, one in proved.items()},
-        "stopped": why_stopped(evidence["converged"], evidence.get("settled", False)),
+        "stopped": why_stopped(evidence["converged"], evidence.get("settled")),
         **_learned(law),
         "rows": state["n_rows"],
         "validation": notes.get("validation"),

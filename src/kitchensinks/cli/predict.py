@@ -18,7 +18,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Score
 from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
-from kitchensinks.fitting.calibration import check_coverage
+from kitchensinks.fitting.calibration import Residuals, check_coverage
 from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
@@ -140,6 +140,12 @@ class Answers:
         self, state: State, table: Table, id_name: str | None, coverage: float | None = None
     ) -> None:
         assert state.columns is not None
+        if not isinstance(state.targets, Classes) and state.targets.n_outputs > 1:
+            raise ValueError(
+                f"The model predicts {state.targets.n_outputs} numbers for each row, and the "
+                "command writes one, with --coverage its interval too: use it from Python with "
+                "ks.load."
+            )
         self.state, self.id_name = state, id_name
         self.ends = None if coverage is None else _ends(state, coverage)
         self.rows = Rows(table, state.columns)
@@ -185,7 +191,20 @@ def _ends(state: State, coverage: float) -> tuple[float, float]:
             f"--coverage {coverage:g} is for models of numbers, and this one is a classifier, "
             "whose answers have probabilities: leave it out."
         )
-    lower, upper = state.residuals.offsets(check_coverage(coverage))
+    wanted = check_coverage(coverage)
+    if state.loss.link is not None:
+        raise ValueError(
+            f"--coverage {coverage:g} is not for models with the {state.loss.name} loss, whose "
+            "targets vary more where predictions are larger: intervals have one width for all "
+            "rows. Leave it out."
+        )
+    if not isinstance(state.calibration, Residuals):
+        raise ValueError(
+            f"--coverage {coverage:g} needs residuals of rows that the weights have not seen, and "
+            f"this model, fitted by {state.fitted.evidence.solver}, has none: leave it out, or fit "
+            "again with `sinks fit` and no --constraint."
+        )
+    lower, upper = state.calibration.offsets(wanted)
     return float(lower[0]), float(upper[0])
 
 

@@ -191,6 +191,9 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
           c or more, whatever the distribution; the final fit has these rows too and is closer.
         - stochastic gradients: residuals of rows before the steps that used them.
 
+        Deviances with a log link ("poisson", "gamma", "tweedie") have no intervals, because their
+        targets vary more where predictions are larger.
+
         A learned law has seen all rows, which the promises do not count: see docs/intervals.md for
         the coverage measured.
 

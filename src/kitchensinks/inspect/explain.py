@@ -90,15 +90,23 @@ class Explanation:
 
         output: a class by its label, or the place of an output; None is the first.
         """
-        own = self.contributions[row]
-        own = own if self.outputs is None and output is None else own[:, self._place(output)]
+        place, own = self._place(output), self.contributions[row]
+        own = own if self.outputs is None else own[:, place]
         order = np.argsort(-np.abs(own), kind="stable")[:count]
         return [(self.columns[place], float(own[place])) for place in order]
 
     def _place(self, output: object) -> int:
         """The place of an output that is given by its label or its place."""
         names = self.outputs
+        if hasattr(output, "__len__") and not isinstance(output, str | bytes):
+            raise TypeError(
+                f"output is of type {type(output).__name__}: need one label or one place."
+            )
+        whole = isinstance(output, int | np.integer) and not isinstance(output, bool)
         if names is None:
+            # Of two classes 0 could be meant as the label of the first.
+            if output is None or (whole and output == 0 and self.method == "predict"):
+                return 0
             raise ValueError(
                 f"output={output!r}: there is one output, for two classes the answer for the "
                 "second. Leave it out."

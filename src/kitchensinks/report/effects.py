@@ -123,9 +123,18 @@ def _grid(sample: Sample, place: int, count: int) -> tuple[list[Any], bool]:
 
 def _most_frequent(values: AnyArray, levels: list[Any], count: int) -> list[Any]:
     """The levels that most values have, in the order of the levels."""
-    often = [int(np.sum(values == level)) for level in levels]
+    often = [int(np.sum(values == _alone(level, values))) for level in levels]
     shown = np.sort(np.argsort(often, kind="stable")[::-1][:count])
     return [levels[number] for number in shown.tolist() if often[number]]
+
+
+def _alone(level: Any, values: AnyArray) -> Any:
+    """A level to compare with each of the values, and not with their array, if it is a tuple."""
+    if values.dtype != object:
+        return level
+    alone = np.empty(1, dtype=object)
+    alone[0] = level
+    return alone
 
 
 def _outputs(sample: Sample) -> dict[str, int]:

@@ -219,7 +219,7 @@ def _certificate(model: Fitted) -> dict[str, str]:
     return {
         "objective": _short(evidence.objective),
         "gap (the objective is at most this far above the optimum)": gap,
-        "converged": f"no, {why}" if why else "yes",
+        "converged": "yes" if evidence.converged else ", ".join(["no", why] if why else ["no"]),
         "iterations": str(evidence.iterations),
         "condition number": _short(evidence.condition),
         "effective dimension": _short(evidence.freedom),

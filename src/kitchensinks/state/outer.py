@@ -19,7 +19,7 @@ class Evidence(NamedTuple):
     The objective is at most `gap` above the optimum. alphas, alpha_errors: the ridge path
     that alpha was chosen from, or None; condition, freedom: of the Gram with its ridge, NaN where
     unknown; noise: the rounding error of the Gram; settled: the solver stopped on purpose, by
-    another rule than the gap.
+    another rule than the gap, None where that is not known (a file of an earlier version).
     """
 
     solver: str
@@ -33,7 +33,7 @@ class Evidence(NamedTuple):
     condition: float = math.nan
     freedom: float = math.nan
     noise: float = 0.0
-    settled: bool = False
+    settled: bool | None = None
 
 
 class Outer(NamedTuple):
@@ -84,15 +84,16 @@ class Outer(NamedTuple):
         return self.weights / unit, (self.intercept - targets.centre) / unit
 
 
-def why_stopped(converged: bool, settled: bool) -> str:
-    """Why the gap of a fit is not below the tolerance, in words; empty where it is."""
-    if converged:
+def why_stopped(converged: bool, settled: bool | None) -> str:
+    """Why the gap of a fit is not below the tolerance, in words; empty where it is, or not known.
+
+    >>> why_stopped(False, True)
+    'on purpose: more steps would hardly change the predictions, whatever the gap'
+    """
+    if converged or settled is None:
         return ""
     if settled:
-        return (
-            "on purpose: the fit of a learned law ends where more steps would hardly change the "
-            "predictions of new rows, whatever the gap"
-        )
+        return "on purpose: more steps would hardly change the predictions, whatever the gap"
     return "the solver stopped before the gap was below its tolerance"
 
 

@@ -264,6 +264,12 @@ class State:
     def residuals(self) -> Residuals:
         """Residuals of rows that the weights had not seen, which intervals are made of."""
         found = self.calibration
+        if self.loss.link is not None:
+            raise ValueError(
+                f"predict_interval is not for loss={self.loss.name!r}, whose targets vary more "
+                "where predictions are larger: its intervals have one width for all rows. Fit two "
+                "quantiles instead, with loss=ks.losses.Quantile(0.05) and 0.95."
+            )
         if not isinstance(found, Residuals):
             raise ValueError(
                 "predict_interval needs residuals of rows that the weights have not seen, and a "

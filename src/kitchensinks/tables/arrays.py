@@ -39,6 +39,11 @@ _ADVICE = {
 }
 
 # Added where mixed tables are accepted, which need no encoding first.
+_FOR_TARGETS = {
+    "infinity or a value too large": (
+        "Need finite numbers: replace infinite targets, or leave their rows out."
+    ),
+}
 _TABLES = (
     " Or give a data frame (pandas, polars) or ks.open_table(...), to fit and to predict: they may "
     "hold text and missing values."
@@ -159,7 +164,8 @@ def advice(tables: bool = False, rows: Any = None, name: str = "X") -> Iterator[
         sign = next((sign for sign in _ADVICE if sign in str(error)), None)
         if sign is None:
             raise
-        text = _ADVICE[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
+        known = _ADVICE | _FOR_TARGETS if name == "y" else _ADVICE
+        text = known[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
         where = _largest(rows, name) if sign in _FOR_LARGE else ""
         told = f"{str(error).splitlines()[0].rstrip('.')}."
         raise ValueError(" ".join(part for part in (told, where, text) if part)) from None
@@ -183,6 +189,8 @@ def _largest(rows: Any, name: str) -> str:
     if hasattr(rows, "columns"):
         column = list(rows.columns)[place[1]]
         return f"Column {column!r} has {largest} in row {place[0]} ({FROM_0})."
+    if not place:
+        return f"{name} is {largest}."
     return f"{name}[{', '.join(map(str, place))}] is {largest} ({FROM_0})."
 
 

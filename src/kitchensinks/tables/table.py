@@ -120,7 +120,11 @@ def nearest(name: str, known: list[str], others: str = "its columns are") -> str
 
     >>> nearest("Incme", ["age", "income"]), nearest("label", ["age", "table"])
     (": did you mean 'income'?", ": its columns are 'age', 'table'.")
+    >>> nearest("label", [])
+    ': it has none.'
     """
+    if not known:
+        return ": it has none."
     folded = {other.lower(): other for other in reversed(known)}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=_ALIKE)
     if close:
