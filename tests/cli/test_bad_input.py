@@ -335,7 +335,7 @@ def test_columns_that_are_missing_or_of_another_kind(refused, workshop, tmp_path
         tmp_path / "a.csv",
     )
     said = refused("predict", workshop / "kind.sinks", renamed, *out)
-    assert "no column 'size': did you mean 'sise'?" in said
+    assert "no column 'size': rename 'sise' to 'size'" in said
     text = table.set_column(1, "size", pyarrow.array(["large"] * 20))
     other = write(text, tmp_path / "b.csv")
     said = refused("predict", workshop / "kind.sinks", other, *out)

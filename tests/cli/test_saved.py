@@ -120,3 +120,13 @@ def test_a_reason_that_a_file_does_not_have_is_not_made_up(settled, said):
     assert bool(told) == bool(said)
     assert "law" not in told
     assert why_stopped(True, settled) == ""
+
+
+def test_info_prints_counts_of_rows_with_all_digits(sinks, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5, random_state=0).fit(X, X[:, 0])
+    scores = {"rows": 60_001, "fitted": 1_240_004, "r2": 0.987654321}
+    ks.save(model, tmp_path / "m.sinks", notes={"validation": scores})
+    code, out, _ = sinks("info", tmp_path / "m.sinks")
+    assert code == 0
+    assert "rows 60001, fitted 1240004, r2 0.98765" in " ".join(out.split())

@@ -248,10 +248,39 @@ def test_targets():
             model.fit(rows, targets[:-1])
         with pytest.raises(ValueError, match="y"):
             model.fit(rows, None)
-    with pytest.raises(ValueError, match="Unknown label type"):
+    with pytest.raises(ValueError, match=r"Unknown label type: continuous.* KitchenSinkRegressor"):
         classifier.fit(XR, YR + 0.5)
     with pytest.raises(ValueError, match=r"y has shape|dim"):
         regressor.fit(XR, np.zeros((80, 2, 2)))
+
+
+ZEROS_AND_ONES = [0, 1] * 39
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([*ZEROS_AND_ONES, 1, "oops"], r"y holds numbers, and 1 of its 80 labels is text.*'oops'"),
+        # The first label decides what scikit-learn does.
+        (["oops", *ZEROS_AND_ONES, 1], r"y holds numbers, and 1 of its 80 .*'oops'.*astype\(int\)"),
+        (["a", "b"] * 39 + [3, 4], r"y holds text, and 2 of its 80 labels are numbers, such as 3"),
+        ([*ZEROS_AND_ONES, "a", (1,)], r"2 of its 80 labels are of other kinds, such as 'a'"),
+        ([*ZEROS_AND_ONES, True, 0], r"y holds numbers as Python objects: .*y\.astype\(int\)"),
+        ([frozenset({1}), frozenset()] * 40, r"y holds values of type frozenset.*need text or"),
+    ],
+)
+def test_labels_of_several_kinds_are_told_in_words(labels, message):
+    y = np.empty(80, dtype=object)
+    y[:] = labels
+    for model in (
+        ks.KitchenSinkClassifier(),
+        ks.StreamingRidgeClassifierCV(),
+        ks.StreamingRidgeClassifierCV(class_weight="balanced"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        ks.KitchenSinkClassifier(ks.Fourier(), n_components=5).partial_fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_mixed_tables_end_to_end(tmp_path):
     frame[["size", "colour"]].to_parquet(tmp_path / "b.parquet")
     other = ks.open_table(tmp_path / "b.parquet")
     assert again.predict(other).tolist() == model.predict(other).tolist()
-    with pytest.raises(ValueError, match="no column 'colour': did you mean 'color'"):
+    with pytest.raises(ValueError, match="no column 'colour': rename 'color' to 'colour'"):
         again.predict(ks.open_table(frame.rename(columns={"colour": "color"})))
     narrow = ks.open_table(frame[["size", "id"]])
     rows = ks.Rows(narrow, ks.Columns.learn(narrow))

@@ -55,6 +55,8 @@ def test_rows_outside_are_named_and_told_once():
     assert found.columns == {"b": 10, "c": 3}
     assert found.rows.tolist() == [True] * 10 + [False] * 30
     assert found.share == 0.25
+    assert repr(found) == str(found) == "Outside(10 of 40 rows; 'b': 10, 'c': 3)"
+    assert repr(model.outside(frame)) == f"Outside(0 of {N_ROWS} rows)"
     with pytest.warns(UserWarning, match=r"25% of 40 rows .* 'b' \(10 rows\), 'c' \(3 rows\)"):
         model.predict(new)
     with warnings.catch_warnings():

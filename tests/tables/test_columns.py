@@ -177,12 +177,14 @@ def test_text_is_read_as_dates_in_one_format_and_what_is_not_read_is_told(
 
 
 def test_missing_renamed_and_changed_columns_are_named(learned, frame):
-    with pytest.raises(ValueError, match="no column 'size': did you mean 'sizes'"):
+    with pytest.raises(ValueError, match="no column 'size': rename 'sizes' to 'size'"):
         learned.check(open_table(frame.rename(columns={"size": "sizes"})))
     with pytest.raises(ValueError, match="no column 'day'"):
         learned.check(open_table(frame.drop(columns=["day"])))
-    with pytest.raises(ValueError, match="column 'size' holds text, and was numbers"):
-        learned.check(open_table(frame.assign(size="small")))
+    for small in ("small", pd.Categorical(["small"] * len(frame))):
+        with pytest.raises(ValueError, match="column 'size' holds text, and was numbers") as told:
+            learned.check(open_table(frame.assign(size=small)))
+        assert "pandas.to_numeric(X['size'], errors='coerce')" in str(told.value)
     with pytest.raises(ValueError, match=r"column 'day' holds numbers \(int64\), and was dates"):
         learned.check(open_table(frame.assign(day=3)))
 

@@ -94,7 +94,8 @@ def _learned(law: Facts) -> Facts:
 def _told(value: object) -> str:
     if isinstance(value, dict):
         known = ((key, number) for key, number in value.items() if number is not None)
-        told = ((k, n if isinstance(n, bool) else f"{n:.5g}") for k, n in known)
+        # Counts as they are, because few digits would not do for many rows.
+        told = ((k, n if isinstance(n, int) else f"{n:.5g}") for k, n in known)
         return ", ".join(f"{key} {number}" for key, number in told)
     if isinstance(value, list):
         return ", ".join(f"{column['name']} ({column['kind']})" for column in value)

@@ -22,7 +22,14 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.streams import Waiting
-from kitchensinks.tables.arrays import advice, as_given, check_size, check_weights, describe
+from kitchensinks.tables.arrays import (
+    advice,
+    as_given,
+    check_size,
+    check_weights,
+    describe,
+    label_advice,
+)
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
@@ -100,7 +107,8 @@ def training_inputs(
             del estimator.feature_names_in_
     else:
         rows = _checked_array(estimator, X, reset=True, scaled=spec.standardize)
-    y = spec.kind.check(y)
+    with label_advice(y):
+        y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
@@ -214,7 +222,8 @@ def more_rows(
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
     rows = known_rows(estimator, state, X)
-    y = spec.kind.check(y)
+    with label_advice(y):
+        y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows)
     return spec.encode(rows, y, weights)

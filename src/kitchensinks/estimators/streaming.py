@@ -27,7 +27,7 @@ from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, ClassCounts, Classes
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
-from kitchensinks.tables.arrays import block_slices, check_weights, densify
+from kitchensinks.tables.arrays import block_slices, check_weights, densify, label_advice
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.view import Given
 
@@ -386,7 +386,8 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
             if y is None:
                 raise ValueError("class_weight='balanced' counts all rows first: pass arrays.")
             weights = None if sample_weight is None else np.asarray(sample_weight)
-            counts = ClassCounts.of(Classes.check(y), weights)
+            with label_advice(y):
+                counts = ClassCounts.of(Classes.check(y), weights)
             known = Classes.learn(counts, LOSSES["squared"], given)
             assert known.factors is not None
             pairs = zip(known.labels.tolist(), known.factors.tolist(), strict=True)
@@ -410,7 +411,8 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
         self._first: Any = None
 
     def _check_targets(self, y: ArrayLike) -> np.ndarray:
-        targets = Classes.check(y)
+        with label_advice(y):
+            targets = Classes.check(y)
         self._first = targets[0] if self._first is None else self._first
         if isinstance(targets[0], str) != isinstance(self._first, str):
             raise ValueError(

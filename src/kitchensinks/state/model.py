@@ -30,17 +30,29 @@ _TOLD = 0.05
 _FEW = 10
 # Far outside is further from the range than this share of it.
 _FAR = 0.1
+# Columns that are named where a value prints.
+_NAMED = 5
 
 
 class Outside(NamedTuple):
     """Which rows (n,) are outside of the fitted range, and how many of them in which columns.
 
-    >>> Outside(np.array([True, False]), {"age": 1})
-    Outside(rows=array([ True, False]), columns={'age': 1})
+    It prints as one short line, for logs.
+
+    >>> found = Outside(np.array([True, False]), {"age": 1})
+    >>> found, found.rows.tolist(), found.columns
+    (Outside(1 of 2 rows; 'age': 1), [True, False], {'age': 1})
     """
 
     rows: NDArray[np.bool_]
     columns: dict[Any, int]
+
+    def __repr__(self) -> str:
+        told = [f"{name!r}: {count}" for name, count in self.columns.items()]
+        if len(told) > _NAMED:
+            told[_NAMED:] = [f"{len(told) - _NAMED} more columns"]
+        where = f"; {', '.join(told)}" if told else ""
+        return f"Outside({np.count_nonzero(self.rows)} of {len(self.rows)} rows{where})"
 
     @property
     def share(self) -> float:

@@ -1,6 +1,8 @@
 """Rows held in memory: NumPy arrays and SciPy sparse matrices."""
 
 import math
+import numbers
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import signature
@@ -149,6 +151,54 @@ def words_among(y: Any) -> str:
     if all("," in value for value in odd) and all(map(is_number, commas)):
         return f"{told} Write decimal commas as points."
     return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
+
+
+@contextmanager
+def label_advice(y: Any) -> Iterator[None]:
+    """Replace what scikit-learn's checks say of labels y that are no classes by our words."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        # Labels are sorted, and text and numbers have no order.
+        if not str(error).startswith(("Unknown label type", "'<' not supported")):
+            raise
+        told = _mixed_labels(y) or f"{error} For a quantity, use KitchenSinkRegressor."
+        raise ValueError(told) from None
+
+
+def _mixed_labels(y: Any) -> str:
+    """What labels as Python objects are, and what to do; empty for an array of another type.
+
+    >>> _mixed_labels(np.array([0, 1, 1, "oops"], dtype=object)).partition(": ")[0]
+    "y holds numbers, and 1 of its 4 labels is text, such as 'oops'"
+    """
+    labels = np.asarray(y).ravel()
+    if labels.dtype != object:
+        return ""
+    kinds = [_kind_of(label) for label in labels]
+    (common, count), *others = Counter(kinds).most_common()
+    if others:
+        odd = next(place for place, kind in enumerate(kinds) if kind != common)
+        few = len(kinds) - count
+        return (
+            f"y holds {common}, and {few} of its {len(kinds)} labels {'is' if few == 1 else 'are'} "
+            f"{others[0][0] if len(others) == 1 else 'of other kinds'}, such as {labels[odd]!r}: "
+            "need labels of one kind. Replace them or drop their rows, and give whole numbers as "
+            "y.astype(int); or make all of them text, y.astype(str)."
+        )
+    if common == "numbers":
+        return (
+            "y holds numbers as Python objects: give classes as y.astype(int), or text as "
+            "y.astype(str). For a quantity, use KitchenSinkRegressor with y.astype(float)."
+        )
+    return f"y holds {common}, such as {labels[0]!r}: need text or whole numbers as labels."
+
+
+def _kind_of(label: object) -> str:
+    if isinstance(label, str):
+        return "text"
+    number = isinstance(label, numbers.Real | np.bool_)
+    return "numbers" if number else f"values of type {type(label).__name__}"
 
 
 @contextmanager

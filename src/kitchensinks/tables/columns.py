@@ -17,7 +17,7 @@ import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.arrow import ArrowTable, pa
+from kitchensinks.tables.arrow import ArrowTable, ArrowType, pa
 from kitchensinks.tables.declared import declared
 from kitchensinks.tables.encoders import (
     ENCODERS,
@@ -159,9 +159,9 @@ class Columns:
 
     def check(self, table: Table) -> None:
         """Raise an error where a table lacks a column, or has values of another type in it."""
-        table.check_names(self.inputs)
+        table.check_names(self.inputs, of_model=True)
         for encoder in self.encoders:
-            encoder.check(table.schema.field(encoder.name).type, table.label)
+            _check_kind(encoder, table.schema.field(encoder.name).type, table.label)
 
     def apply(self, batch: ArrowTable) -> AnyArray:
         """A record batch, with its columns in any order, as numbers (n, width)."""
@@ -416,3 +416,18 @@ def _learn_each(
         else:
             encoders.append((Number if kind == "number" else Category).learn(name, values))
     return encoders
+
+
+def _check_kind(encoder: Encoder, kind: ArrowType, label: str) -> None:
+    """Raise an error where an encoder cannot take values of an Arrow type, and say what can."""
+    try:
+        encoder.check(kind, label)
+    except ValueError as error:
+        own = kind.value_type if family(kind) == "category" else kind
+        if family(own) != "text" or not isinstance(encoder, Number):
+            raise
+        # One word among the numbers of a file or a frame makes text of the whole column.
+        raise ValueError(
+            f"{error} For numbers written as text: pandas.to_numeric(X[{encoder.name!r}], "
+            "errors='coerce'), which makes missing values of what is no number."
+        ) from None

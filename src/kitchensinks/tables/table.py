@@ -105,13 +105,19 @@ class Table:
         columns = digest(str(self.schema))
         return {"rows": str(self.n_rows), "columns": columns, "content": content}
 
-    def check_names(self, columns: Iterable[str]) -> None:
-        """Raise an error that names the unknown columns, and the known one nearest to the first."""
-        known = set(self.names)
-        missing = [name for name in columns if name not in known]
+    def check_names(self, columns: Iterable[str], of_model: bool = False) -> None:
+        """Raise an error that names the unknown columns, and the known one nearest to the first.
+
+        of_model: a model needs these names, so that it is the table's that have to change.
+        """
+        known, asked = set(self.names), list(columns)
+        missing = [name for name in asked if name not in known]
         if missing:
             more = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
-            hint = nearest(missing[0], self.names)
+            if of_model:
+                hint = _to_rename(missing[0], self.names, set(asked))
+            else:
+                hint = nearest(missing[0], self.names)
             raise ValueError(f"{self.label} has no column {missing[0]!r}{more}{hint}")
 
 
@@ -125,10 +131,30 @@ def nearest(name: str, known: list[str], others: str = "its columns are") -> str
     """
     if not known:
         return ": it has none."
+    close = _alike(name, known)
+    return _listed(known, others) if close is None else f": did you mean {close!r}?"
+
+
+def _to_rename(name: str, known: list[str], taken: set[str]) -> str:
+    """The end of a message about a column that a model needs; taken: all that it needs.
+
+    >>> _to_rename("a", ["A", "b"], {"a", "b"}), _to_rename("age", ["ages"], {"age", "ages"})
+    (": rename 'A' to 'a' if it is that column.", ": its columns are 'ages'.")
+    """
+    close = _alike(name, [other for other in known if other not in taken])
+    if close is None:
+        return _listed(known, "its columns are")
+    return f": rename {close!r} to {name!r} if it is that column."
+
+
+def _alike(name: str, known: list[str]) -> str | None:
+    """The known name that is nearest to another, or None if none is near."""
     folded = {other.lower(): other for other in reversed(known)}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=_ALIKE)
-    if close:
-        return f": did you mean {folded[close[0]]!r}?"
+    return folded[close[0]] if close else None
+
+
+def _listed(known: list[str], others: str) -> str:
     shown = list(map(repr, known))
     if len(known) > _NAMED:
         # The last column is often the target.
