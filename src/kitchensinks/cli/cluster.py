@@ -19,7 +19,8 @@ from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.delimited import delimiter_of
 from kitchensinks.tables.keys import row_keys
-from kitchensinks.tables.table import nearest, open_table
+from kitchensinks.tables.spelling import nearest
+from kitchensinks.tables.table import open_table
 
 # Rows of the sample that task and column recipe are learned from.
 _SAMPLE_ROWS = 32_000

@@ -41,7 +41,8 @@ from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
 from kitchensinks.tables.keys import hold_out, row_keys
-from kitchensinks.tables.table import Table, nearest
+from kitchensinks.tables.spelling import nearest
+from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
 _BLOCK_ROWS = 8192

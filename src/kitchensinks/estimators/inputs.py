@@ -34,7 +34,8 @@ from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
-from kitchensinks.tables.table import Table, check_schema, nearest, open_table
+from kitchensinks.tables.spelling import nearest
+from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Given, Rows, known_targets
 
 FLOATS = [np.float64, np.float32]

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 
 from sklearn.base import BaseEstimator, clone
 
-from kitchensinks.tables.table import nearest
+from kitchensinks.tables.spelling import nearest
 
 # An environment variable: the folder or the URL of the built documentation.
 VARIABLE = "KITCHENSINKS_DOCS"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.tables.table import nearest
+from kitchensinks.tables.spelling import nearest
 
 # Only columns of categorical or text type are categorical.
 FROM_DTYPE = "from_dtype"

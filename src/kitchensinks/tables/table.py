@@ -4,7 +4,6 @@ A table can be read any number of times, from any row, in Arrow record batches o
 is never loaded as a whole.
 """
 
-import difflib
 import glob
 import hashlib
 import itertools
@@ -25,15 +24,12 @@ from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
 from kitchensinks.tables.kinds import plain_text
+from kitchensinks.tables.spelling import nearest, to_rename
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
-# Most names that a message lists.
-_NAMED = 10
-# Smallest similarity (difflib's ratio) of names for a suggestion: one letter in four may differ.
-_ALIKE = 0.75
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
@@ -115,51 +111,10 @@ class Table:
         if missing:
             more = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
             if of_model:
-                hint = _to_rename(missing[0], self.names, set(asked))
+                hint = to_rename(missing[0], self.names, set(asked))
             else:
                 hint = nearest(missing[0], self.names)
             raise ValueError(f"{self.label} has no column {missing[0]!r}{more}{hint}")
-
-
-def nearest(name: str, known: list[str], others: str = "its columns are") -> str:
-    """The end of a message about an unknown name: a suggestion, or the known names.
-
-    >>> nearest("Incme", ["age", "income"]), nearest("label", ["age", "table"])
-    (": did you mean 'income'?", ": its columns are 'age', 'table'.")
-    >>> nearest("label", [])
-    ': it has none.'
-    """
-    if not known:
-        return ": it has none."
-    close = _alike(name, known)
-    return _listed(known, others) if close is None else f": did you mean {close!r}?"
-
-
-def _to_rename(name: str, known: list[str], taken: set[str]) -> str:
-    """The end of a message about a column that a model needs; taken: all that it needs.
-
-    >>> _to_rename("a", ["A", "b"], {"a", "b"}), _to_rename("age", ["ages"], {"age", "ages"})
-    (": rename 'A' to 'a' if it is that column.", ": its columns are 'ages'.")
-    """
-    close = _alike(name, [other for other in known if other not in taken])
-    if close is None:
-        return _listed(known, "its columns are")
-    return f": rename {close!r} to {name!r} if it is that column."
-
-
-def _alike(name: str, known: list[str]) -> str | None:
-    """The known name that is nearest to another, or None if none is near."""
-    folded = {other.lower(): other for other in reversed(known)}
-    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=_ALIKE)
-    return folded[close[0]] if close else None
-
-
-def _listed(known: list[str], others: str) -> str:
-    shown = list(map(repr, known))
-    if len(known) > _NAMED:
-        # The last column is often the target.
-        shown[_NAMED - 1 : -1] = ["…"]
-    return f": {others} {', '.join(shown)}."
 
 
 def batch_rows(n_columns: int) -> int:
