@@ -31,7 +31,7 @@ _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
     r", or pass \w+=.*? to silence this warning": "",
     r", above tol=\S+\. Raise max_iter or tol, or alpha": ". Raise --alpha",
-    r"Use a larger alpha, alpha='auto' or dtype='float64'": "Use a larger --alpha, or --alpha auto",
+    r"Use solver=ks.Solver\(dtype='float64'\) or a larger alpha": "Use a larger --alpha",
     r"Drop them to silence this warning\.": "Leave them out with --drop to silence this note.",
     r"by ks\.Learned\(time=\.\.\.\)": "with --time",
     r", give sample_weight instead, which": ", one row of each with a weight, from Python,",

@@ -331,7 +331,7 @@ def warn_noise(alpha: float, noise: float) -> None:
     if 0.0 < alpha < noise:
         warnings.warn(
             f"alpha={alpha:.2g} is below {noise:.2g}, the rounding error of the Gram matrix: the "
-            "fit then follows rounding. Use a larger alpha, alpha='auto' or dtype='float64'.",
+            "fit then follows rounding. Use solver=ks.Solver(dtype='float64') or a larger alpha.",
             stacklevel=6,
         )
 

@@ -104,8 +104,8 @@ def warn_unconverged(evidence: Evidence, tol: float) -> None:
         gap = f"a relative gap of {share:.2g}, above tol={tol}"
         if evidence.solver.startswith("direct"):
             message = (
-                f"{evidence.solver}: rounding leaves {gap}. Use a larger alpha, alpha='auto' or "
-                "dtype='float64'."
+                f"{evidence.solver}: rounding leaves {gap}. Use solver=ks.Solver(dtype='float64') "
+                "or a larger alpha."
             )
         else:
             stopped = f"{evidence.solver} stopped after {evidence.iterations} iterations"
