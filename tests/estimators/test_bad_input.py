@@ -265,7 +265,7 @@ ZEROS_AND_ONES = [0, 1] * 39
         (["oops", *ZEROS_AND_ONES, 1], r"y holds numbers, and 1 of its 80 .*'oops'.*astype\(int\)"),
         (["a", "b"] * 39 + [3, 4], r"y holds text, and 2 of its 80 labels are numbers, such as 3"),
         ([*ZEROS_AND_ONES, "a", (1,)], r"2 of its 80 labels are of other kinds, such as 'a'"),
-        ([*ZEROS_AND_ONES, True, 0], r"y holds numbers as Python objects: .*y\.astype\(int\)"),
+        ([*ZEROS_AND_ONES, True, 0], r"y holds numbers as Python objects\. .*y\.astype\(int\)"),
         ([frozenset({1}), frozenset()] * 40, r"y holds values of type frozenset.*need text or"),
     ],
 )

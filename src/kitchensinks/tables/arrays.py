@@ -187,9 +187,11 @@ def _mixed_labels(y: Any) -> str:
             "y.astype(int); or make all of them text, y.astype(str)."
         )
     if common == "numbers":
+        # scikit-learn's checks of estimators look for the first words.
         return (
-            "y holds numbers as Python objects: give classes as y.astype(int), or text as "
-            "y.astype(str). For a quantity, use KitchenSinkRegressor with y.astype(float)."
+            "Unknown label type: y holds numbers as Python objects. Give classes as "
+            "y.astype(int), or text as y.astype(str). For a quantity, use KitchenSinkRegressor "
+            "with y.astype(float)."
         )
     return f"y holds {common}, such as {labels[0]!r}: need text or whole numbers as labels."
 
