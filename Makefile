@@ -62,6 +62,8 @@ house: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
+	for part in speed threads first_fit equal_error predictions growth pool \
+		"out_of_core --command" report; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 # Faults and load for at most so many minutes; the counts go to results/soak.json.
 MINUTES ?= 20
