@@ -352,15 +352,44 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--again", action="store_true", help="run what is there already anew")
     parser.add_argument("--report", action="store_true", help="print the tables alone")
+    parser.add_argument("--times", action="store_true", help="print times over LightGBM's alone")
     parser.add_argument("--picture", type=Path, help="write a plot of error against time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     results = read(given.results)
+    if given.times:
+        print(times(results))
+        return
     if given.picture:
         picture(results, given.picture)
     elif not given.report:
         run_all(given, results)
     print(table(results))
+
+
+def times(results: dict[str, Any]) -> str:
+    """Times of fit and prediction over LightGBM's, table by table: geometric mean and quantiles."""
+    lines = [
+        "| ours | time | geometric mean | least, quartiles, most | over 2 |",
+        "|---|---|---|---|---|",
+    ]
+    for contestant in ("kitchensinks", "kitchensinks, quick"):
+        for what in ("processor", "predict"):
+            ratios: dict[str, list[float]] = {}
+            for key, found in results.items():
+                name, who, seed = key.split("|")
+                theirs = results.get(f"{name}|LightGBM|{seed}")
+                if who == contestant and theirs and what in found:
+                    ratios.setdefault(name, []).append(float(np.log(found[what] / theirs[what])))
+            means = {name: float(np.exp(np.mean(own))) for name, own in ratios.items()}
+            spread = ", ".join(
+                f"{q:.2g}" for q in np.quantile(list(means.values()), np.arange(5) / 4)
+            )
+            slow = ", ".join(f"{name} {one:.1f}" for name, one in means.items() if one > 2)
+            mean = np.exp(np.mean(np.log(list(means.values()))))
+            told = slow if what == "predict" else ""
+            lines.append(f"| {contestant} | {what} | {mean:.2f} | {spread} | {told} |")
+    return "\n".join(lines)
 
 
 def run_all(given: argparse.Namespace, results: dict[str, Any]) -> None:
