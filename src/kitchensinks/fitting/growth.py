@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dsymm
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
@@ -72,7 +73,7 @@ class Prefixes:
         shifted = equations.gram.copy()
         floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
         shifted[np.diag_indices_from(shifted)] += max(floor, np.finfo(float).tiny)
-        self.equations = equations
+        self.equations, self.alpha = equations, alpha
         self.factor = lower_factor(shifted)
         self.half = self._whiten(equations.cross)
 
@@ -86,6 +87,20 @@ class Prefixes:
             corner, self.half[:count], lower=True, trans="T", check_finite=False
         )
         return np.asarray(solved)
+
+    def certified(self, weights: Array) -> tuple[float, float]:
+        """Objective and gap of weights of the first features, summed over the outputs.
+
+        The gap is ‖∇‖²/(4α), the Fenchel gap of the ridge problem at the slopes of the loss.
+        """
+        part = slice(len(weights))
+        gram, cross = self.equations.gram[part, part], self.equations.cross[part]
+        # The lower triangle of the Gram is filled, and the part above it may not be.
+        image = np.asarray(dsymm(1.0, gram, weights, lower=1))
+        ridge = self.alpha * weights
+        gradient = 2.0 * (cross - image - ridge)
+        errors = self.equations.squares.sum() - np.sum(weights * (2.0 * cross - image - ridge))
+        return float(errors), float(np.sum(gradient**2)) / (4.0 * self.alpha)
 
     def squared_errors(self, held: Moments) -> Array:
         """Σw(y − u)²/Σw of every number of columns and output, from the sums over other rows."""

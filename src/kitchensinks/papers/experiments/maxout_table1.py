@@ -37,6 +37,8 @@ SEEDS = 5
 # Ridges as shares of the mean squared feature row; smaller ones drown in float32 rounding.
 RIDGES = [1e-8, 1e-7, 1e-6]
 BLOCK_ROWS = 6250
+# Gaps are in units of the objective, and those of a fit that has converged are below this.
+TOLERANCE = 1e-3
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -75,7 +77,13 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         {"q": q} | _tested(sums.pop(q), ridges[q], counts, features, data.y_test)
         for q, features in _pooled(draw, data.X_test, pools)
     ]
-    return {"m": counts, "measured": measured}
+    relative = [gap for each in measured for gap in each["gaps"]]
+    return {
+        "m": counts,
+        "measured": measured,
+        "gap": max(relative),
+        "converged": max(relative) <= TOLERANCE,
+    }
 
 
 def _by_neighbours(data: Dataset, most: int) -> dict[str, Any]:
@@ -105,15 +113,16 @@ def _tested(
 ) -> dict[str, Any]:
     """Errors of every m with its own ridge, and the ridges in the units of the paper."""
     equations = moments.normal_equations(fit_intercept=False)
-    errors: dict[int, float] = {}
+    found: dict[int, tuple[float, float]] = {}
     for ridge in set(ridges):
         served = [m for m, chosen in zip(counts, ridges, strict=True) if chosen == ridge]
-        found = _errors(equations, ridge, served, features, labels)
-        errors |= dict(zip(served, found, strict=True))
+        fits = _fits(equations, ridge, served, features, labels)
+        found |= dict(zip(served, fits, strict=True))
     # The paper's features are divided by √m, and its sums are not divided by n.
     alphas = np.array(ridges) * np.trace(equations.gram)
     lambdas = alphas * moments.weight / np.array(counts)
-    return {"errors": [errors[m] for m in counts], "lambdas": lambdas}
+    errors, gaps = zip(*(found[m] for m in counts), strict=True)
+    return {"errors": errors, "lambdas": lambdas, "gaps": gaps}
 
 
 def _coded(labels: np.ndarray) -> np.ndarray:
@@ -138,19 +147,23 @@ def _choose(
     The largest m takes that of the one before: its own would cost more than all the others.
     """
     equations = moments.normal_equations(fit_intercept=False)
-    tried = [_errors(equations, ridge, counts[:-1], features, labels) for ridge in RIDGES]
-    chosen = [RIDGES[place] for place in np.argmin(tried, axis=0)]
+    tried = [_fits(equations, ridge, counts[:-1], features, labels) for ridge in RIDGES]
+    errors = [[error for error, _ in fits] for fits in tried]
+    chosen = [RIDGES[place] for place in np.argmin(errors, axis=0)]
     return [*chosen, chosen[-1]]
 
 
-def _errors(
+def _fits(
     equations: NormalEquations,
     ridge: float,
     counts: list[int],
     features: np.ndarray,
     labels: np.ndarray,
-) -> list[float]:
-    """Percentage of wrong labels of the fits on the first m features, for increasing m."""
+) -> list[tuple[float, float]]:
+    """Percentage of wrong labels and relative gap of the fits on the first m features.
+
+    m increases, and the largest is the number of features that are factored.
+    """
     alpha, most = ridge * float(np.trace(equations.gram)), counts[-1]
     first = replace(
         equations,
@@ -159,8 +172,13 @@ def _errors(
         cross=equations.cross[:most],
     )
     prefixes = Prefixes(first, alpha)
-    scores = (features[:, :m] @ prefixes.weights(m).astype(features.dtype) for m in counts)
-    return [percent_wrong(each.argmax(axis=1), labels) for each in scores]
+    found = []
+    for m in counts:
+        weights = prefixes.weights(m)
+        scores = features[:, :m] @ weights.astype(features.dtype)
+        objective, gap = prefixes.certified(weights)
+        found.append((percent_wrong(scores.argmax(axis=1), labels), gap / objective))
+    return found
 
 
 def report(results: Results) -> Report:
