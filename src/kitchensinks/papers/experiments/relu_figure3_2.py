@@ -41,7 +41,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     def fitted(step: float, fold: tuple[np.ndarray, np.ndarray]) -> tuple[float, Any]:
         """Accuracy on the rows that the fold holds out, and the model."""
         solver = ks.Solver("stochastic", step=step * unit, batch_size=BATCH, epochs=epochs)
-        model = bandwidths.linear_classifier(name, count, solver)
+        model = bandwidths.linear_classifier(name, solver)
         own, held = fold
         fit_quietly(model, features[own], labels[own])
         return float(model.score(features[held], labels[held])), model
