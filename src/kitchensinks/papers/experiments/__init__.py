@@ -87,7 +87,7 @@ CATALOGUE = {
     "relu-figure3.2": About(
         f"{_THESIS}, Figure 3.2",
         "Cross-validated accuracy of Fourier and ReLU features against their bandwidth",
-        6, _THREE, version=2),
+        6, _THREE, version=3),
     "relu-table3.1": About(
         f"{_THESIS}, Table 3.1",
         "Accuracy and training time of random Fourier and ReLU features on seven sets",
