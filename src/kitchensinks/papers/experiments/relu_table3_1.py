@@ -30,8 +30,11 @@ BATCH, EPOCHS = 20, {"plane": 256, "adult": 8, "mnist": 4, "covtype": 4}
 # of the passes, but one at least, and from there on with all of them.
 FACTOR, FIRST_STEP, FIRST_SHARE = 4.0, 4.0, 8
 # Training rows of the screening; as many are held out in the plane, 5000 on real sets.
-SCREENED = {"plane": 2000, "adult": 25_000, "mnist": 20_000, "covtype": 40_000}
+SCREENED = {"plane": 2000, "adult": 10_000, "mnist": 20_000, "covtype": 40_000}
 HELD = 5000
+# Draws of rows and features that the screening is averaged over. On adult the last weights of a fit
+# with long steps are a matter of luck: its accuracy was 0.78 with a step that one draw had chosen.
+DRAWS = {"plane": 1, "adult": 5, "mnist": 1, "covtype": 1}
 # Seeds draw rows and features in the plane, features alone on real sets.
 SEEDS = {"plane": 10, "adult": 5, "mnist": 3, "covtype": 3}
 
@@ -106,23 +109,28 @@ def _screened(name: str, basis: str, quick: bool) -> tuple[float, float, float]:
     kind, epochs = _kind(name), _epochs(name, quick)
     n_rows = SCREENED[kind]
     held = n_rows if _plane(name) else HELD
-    rows, labels = _screening_rows(name, n_rows + held)
+    parts = [_screening_rows(name, n_rows + held, draw) for draw in range(DRAWS[kind])]
+    first = parts[0][0]
 
-    @lru_cache(maxsize=1)
-    def features(gamma: float) -> np.ndarray:
-        made = ks.RandomFeatures(bandwidths.BASES[basis](gamma=gamma), _count(name), 0)
-        return np.asarray(made.fit_transform(bandwidths.seen(name, rows).astype(np.float32)))
+    @lru_cache(maxsize=len(parts))
+    def features(draw: int, gamma: float) -> np.ndarray:
+        made = ks.RandomFeatures(bandwidths.BASES[basis](gamma=gamma), _count(name), draw)
+        shown = bandwidths.seen(name, parts[draw][0]).astype(np.float32)
+        return np.asarray(made.fit_transform(shown))
 
     def accuracy(place: tuple[int, int], passes: int) -> float:
-        gamma, step = _parameters(name, basis, rows, place)
+        gamma, step = _parameters(name, basis, first, place)
         solver = ks.Solver("stochastic", step=step, batch_size=BATCH, epochs=passes)
-        made, model = features(gamma), bandwidths.linear_classifier(name, solver)
-        fit_quietly(model, made[:n_rows], labels[:n_rows])
-        return float(model.score(made[n_rows:], labels[n_rows:]))
+        scores = []
+        for draw, (_, labels) in enumerate(parts):
+            rows, model = features(draw, gamma), bandwidths.linear_classifier(name, solver)
+            fit_quietly(model, rows[:n_rows], labels[:n_rows])
+            scores.append(model.score(rows[n_rows:], labels[n_rows:]))
+        return float(np.mean(scores))
 
     rough, _ = _climb((0, 0), partial(accuracy, passes=max(1, epochs // FIRST_SHARE)))
     best, most = _climb(rough, partial(accuracy, passes=epochs))
-    return *_parameters(name, basis, rows, best), most - accuracy(best, epochs // 2)
+    return *_parameters(name, basis, first, best), most - accuracy(best, epochs // 2)
 
 
 def _climb(
@@ -142,12 +150,12 @@ def _climb(
     return best, found[best]
 
 
-def _screening_rows(name: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _screening_rows(name: str, count: int, draw: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Rows in a random order, and their labels; of the training rows alone."""
     if _plane(name):
-        return bandwidths.synthetic(name, count, 500)
-    data = bandwidths.real(name, count, 1, seed=1)
-    order = np.random.default_rng(0).permutation(len(data.y_train))
+        return bandwidths.synthetic(name, count, 500 + draw)
+    data = bandwidths.real(name, count, 1, seed=1 + draw)
+    order = np.random.default_rng(draw).permutation(len(data.y_train))
     return data.X_train[order], data.y_train[order]
 
 
@@ -263,7 +271,7 @@ features), the official splits of adult (one-hot, standardised) and MNIST (pixel
 522,911 training rows of covtype (seven classes, standardised); five seeds of features on adult,
 three on MNIST and covtype. Bandwidth and step are screened together, by factors of four until all
 four neighbours are worse, with the features, batches and passes of the fits: on 2000 rows in the
-plane, 25,000 of adult, 20,000 of MNIST and 40,000 of covtype, scored on other training rows. The
-gap of a fit is that of its last weights, and bounds how far its objective is above the optimum; in
+plane, 10,000 of adult (five draws of rows and features), 20,000 of MNIST and 40,000 of covtype,
+scored on other training rows. The gap of a fit is that of its last weights, and bounds how far its objective is above the optimum; in
 balls of this size it is a weak bound. The thesis's times are of another machine: compare Fourier
 with ReLU, not ours with theirs."""
