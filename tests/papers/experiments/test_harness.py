@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 pytest.importorskip("matplotlib")
 
 import kitchensinks as ks
+from kitchensinks.papers.depth.stacked import StackedSinksRegressor
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import certified, evidence, fit_quietly
 from kitchensinks.papers.experiments.harness import conclude, conclusions, folder_of, reproduce
@@ -137,6 +138,9 @@ def test_cells_keep_the_evidence_of_their_fits():
     one = ks.KitchenSinkClassifier(ks.Fourier(), 10, loss="hinge", random_state=0)
     one.fit(rows, rows[:, 0] > 0)
     assert evidence(one) == {"gap": one.gap_, "converged": one.converged_}
+    stack = StackedSinksRegressor(n_components=10, random_state=0).fit(rows, rows[:, 0])
+    gaps = [layer.gap_ for chain in stack.chains_ for layer in chain.layers]
+    assert evidence(stack) == {"gap": max(gaps), "converged": True}
     unknown = {"gap": None, "converged": None}
     assert evidence(one, object()) == evidence(object()) == unknown
 

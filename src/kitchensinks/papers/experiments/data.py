@@ -93,7 +93,7 @@ def evidence(*models: Any) -> dict[str, Any]:
     None where one of them does not say: other libraries have no gap, and boosting nothing to
     converge to.
     """
-    found = [_evidence(_last_step(model)) for model in models]
+    found = [_evidence(part) for model in models for part in _parts(_last_step(model))]
     gaps = [gap for gap, _ in found if gap is not None]
     converged = [one for _, one in found if one is not None]
     return {
@@ -128,6 +128,12 @@ def _last_step(model: Any) -> Any:
     """The estimator inside a pipeline or a transformation of targets."""
     model = getattr(model, "regressor_", model)
     return model[-1] if isinstance(model, Pipeline) else model
+
+
+def _parts(model: Any) -> list[Any]:
+    """The convex fits of a model: the layers of a stack, or the model itself."""
+    chains = getattr(model, "chains_", None)
+    return [model] if chains is None else [layer for chain in chains for layer in chain.layers]
 
 
 def _evidence(model: Any) -> tuple[float | None, bool | None]:

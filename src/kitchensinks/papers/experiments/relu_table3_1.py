@@ -271,7 +271,8 @@ features), the official splits of adult (one-hot, standardised) and MNIST (pixel
 522,911 training rows of covtype (seven classes, standardised); five seeds of features on adult,
 three on MNIST and covtype. Bandwidth and step are screened together, by factors of four until all
 four neighbours are worse, with the features, batches and passes of the fits: on 2000 rows in the
-plane, 10,000 of adult (five draws of rows and features), 20,000 of MNIST and 40,000 of covtype,
-scored on other training rows. The gap of a fit is that of its last weights, and bounds how far its objective is above the optimum; in
-balls of this size it is a weak bound. The thesis's times are of another machine: compare Fourier
-with ReLU, not ours with theirs."""
+plane, 10,000 of adult (five draws of rows and features; one draw, tried first, chose a step by
+luck), 20,000 of MNIST and 40,000 of covtype, scored on other training rows. The gap of a fit is
+that of its last weights, and bounds how far its objective is above the optimum; in balls of this
+size it is a weak bound. The thesis's times are of another machine: compare Fourier with ReLU, not
+ours with theirs."""
