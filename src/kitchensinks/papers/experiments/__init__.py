@@ -87,11 +87,11 @@ CATALOGUE = {
     "relu-figure3.2": About(
         f"{_THESIS}, Figure 3.2",
         "Cross-validated accuracy of Fourier and ReLU features against their bandwidth",
-        6, _THREE, version=2),
+        6, _THREE, version=3),
     "relu-table3.1": About(
         f"{_THESIS}, Table 3.1",
         "Accuracy and training time of random Fourier and ReLU features on seven sets",
-        12, _THREE, version=2),
+        45, _THREE, version=3),
     "rfsvm-figure2.1": About(
         f"{_THESIS}, Figure 2.1",
         "Accuracy of random Fourier and kernel support vector machines on the annulus, against λ",

@@ -30,8 +30,12 @@ BEFORE = {
     "maxout-table2": Before(0, 3, 3, "ISOLET too; a ridge for each pool, m to 8000, five seeds"),
     "maxout-table3": Before(3, 3, 0, "Fourier has its own ridge and bandwidth; P = 3d, m = 8000"),
     "relu-figure3.1": Before(1, 0, 0, "true by construction of the data"),
-    "relu-figure3.2": Before(0, 1, 0, "10,000 rows, 1000 features, paired by folds"),
-    "relu-table3.1": Before(1, 3, 0, "plain stochastic gradients with a screened step, all rows"),
+    "relu-figure3.2": Before(
+        0, 1, 0, "10,000 rows, 1000 features, paired by folds; no intercept, as in Algorithm 2"
+    ),
+    "relu-table3.1": Before(
+        1, 3, 0, "plain stochastic gradients with a screened step, all rows; no intercept"
+    ),
     "rfsvm-figure2.1": Before(
         2, 1, 0, "100 runs, the printed selection, an intercept on both sides"
     ),
