@@ -66,6 +66,14 @@ class Team:
 
         return self._pool.submit(run)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether no other thread is free at the moment."""
+        free = self._free.acquire(blocking=False)
+        if free:
+            self._free.release()
+        return not free
+
     def wait(self, future: "Future[Result]") -> Result:
         """The result of a future; while the caller waits, another thread may take its place."""
         if future.done():
@@ -171,6 +179,10 @@ def _on_threads(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
+            if not waiting and team.is_busy:
+                # Most nested work: futures would take longer than a small item.
+                yield work(item)
+                continue
             waiting.append(queue.put(item))
             helped = queue.find_help(team, count - 1)
             while len(queue.items) > (spare if helped else 0):
