@@ -198,7 +198,7 @@ def leaf_names(
     """
     for tile in range(begin, end):
         first = tile * _NAMED
-        last = min(first + _NAMED, len(rows))
+        last = first + _NAMED if first + _NAMED < len(rows) else len(rows)
         for t in range(column.shape[0]):
             for i in range(first, last):
                 node = 0
@@ -236,7 +236,7 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, 
     """
     n_grids, n_outputs = columns.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
-        last = min(first + _TILE, end)
+        last = first + _TILE if first + _TILE < end else end
         for i in range(first, last):
             for o in range(n_outputs):
                 out[i, o] = 0.0

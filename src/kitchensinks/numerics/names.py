@@ -83,12 +83,11 @@ def number_names(
     """
     n_rows = names.shape[1]
     for g in range(begin, end):
-        own, count, size = found[g], 0, 1024
-        mask = _fill_slots(own, 0, slots, size)
+        own, count, size, mask = found[g], 0, 0, np.uint64(0)
         for first in range(0, n_rows, _TOGETHER):
             last = first + _TOGETHER if first + _TOGETHER < n_rows else n_rows
             if 3 * (count + _TOGETHER) > size:
-                size *= 2
+                size = 2 * size if size else 1024
                 mask = _fill_slots(own, count, slots, size)
             for i in range(first, last):
                 place = _look_up(names[g, i], own, slots, mask)
