@@ -60,6 +60,11 @@ class Tiles(NamedTuple):
 
 def tiled(rows: AnyArray) -> Tiles:
     """The tiles of rows (n, d)."""
+    if len(rows) == 1:
+        # Of one row nothing but its values is needed.
+        ends = np.empty((1, 3, rows.shape[1]))
+        ends[0, 0] = rows[0]
+        return Tiles(rows.reshape(1, -1, 1), ends)
     size = min(_NAMED, max(1, len(rows)))
     shape = row_tiles(len(rows), size), rows.shape[1]
     tiles = Tiles(np.empty((*shape, size), rows.dtype), np.empty((shape[0], 3, shape[1])))

@@ -83,7 +83,9 @@ def number_names(
     """
     n_rows = names.shape[1]
     for g in range(begin, end):
-        own, count, size, mask = found[g], 0, 0, np.uint64(0)
+        # Plain 0 would be a type of its own, for which the table is compiled once more.
+        own, count, size = found[g], np.int64(0), np.int64(0)
+        mask = np.uint64(0)
         for first in range(0, n_rows, _TOGETHER):
             last = first + _TOGETHER if first + _TOGETHER < n_rows else n_rows
             if 3 * (count + _TOGETHER) > size:
@@ -111,27 +113,32 @@ def number_names_plain(
 
 
 @inlined()
+def _guess(count: Any, name: Any) -> Any:
+    """About where a name is among sorted ones: they are spread evenly over 64 bits."""
+    return np.int64(((name >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
+
+
+@inlined()
 def _found(own: AnyArray, name: Any) -> Any:
     """The place of a name among sorted ones, of which there is one at least, or −1.
 
-    Names are spread evenly over 64 bits, so that the share of the range below a name tells nearly
-    where it is; from there on in steps that double, and then by halves.
+    From the guess on in steps that double, and then by halves.
     """
     low, high = 0, len(own)
-    place: Any = np.int64(((name >> np.uint64(32)) * np.uint64(high)) >> np.uint64(32))
+    place = _guess(high, name)
     step = 8
     if own[place] < name:
         low = place + 1
         while low + step < high and own[low + step] < name:
             low += step
             step *= 2
-        high = min(high, low + step)
+        high = low + step if low + step < high else high
     else:
         high = place
         while high - step > low and own[high - step] >= name:
             high -= step
             step *= 2
-        low = max(low, high - step)
+        low = high - step if high - step > low else low
     while low < high:
         middle = (low + high) >> 1
         if own[middle] < name:
@@ -196,18 +203,27 @@ def _add_few(
     out: AnyArray,
     begin: int,
     end: int,
-) -> None:
-    """Names are looked up one by one."""
-    for g in range(len(names)):
-        start = offsets[g]
-        own = table[start : offsets[g + 1]]
-        if len(own) == 0:
-            continue
-        for i in range(begin, end):
-            found = _found(own, names[g, i])
+) -> Any:
+    """Names are looked up one by one.
+
+    What is near to the guesses of a row is read first: the reads of all grids then wait for memory
+    together. Their sum is returned, so that the compiler keeps them.
+    """
+    touched = np.uint64(0)
+    for i in range(begin, end):
+        for g in range(len(names)):
+            count = offsets[g + 1] - offsets[g]
+            if count > 0:
+                place = offsets[g] + _guess(count, names[g, i])
+                touched += table[place] + np.uint64(values[place, 0] > 0.0)
+        for g in range(len(names)):
+            start = offsets[g]
+            own = table[start : offsets[g + 1]]
+            found = _found(own, names[g, i]) if len(own) > 0 else -1
             if found >= 0:
                 for o in range(values.shape[1]):
                     out[i, o] += values[start + found, o]
+    return touched
 
 
 def _table_and_tile(

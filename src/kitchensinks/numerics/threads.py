@@ -301,6 +301,9 @@ def looped(
             if parts > 1:
                 size = max((a.size for a in arguments if isinstance(a, np.ndarray)), default=0)
                 parts = min(parts, length) if size >= _SMALL_LOOP else 1
+            if parts <= 1 and scratch is None and loop.overloads:  # type: ignore[attr-defined]
+                loop(*arguments, 0, length)
+                return
 
             def take(part: tuple[int, int]) -> None:
                 own = () if scratch is None else (scratch(*arguments),)

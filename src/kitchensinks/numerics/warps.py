@@ -91,10 +91,10 @@ def warp_rows(
     # Rounded afterwards, so that one loop is compiled for all outputs.
     size = max(1, _ROUNDED // max(1, rows.shape[1]))
     exact = np.empty((min(size, len(rows)), rows.shape[1]))
-    for first in range(0, len(rows), size):
-        own = rows[first : first + size]
-        _warp_rows(own, mean, rate, kind, knots, factor, exact[: len(own)])
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):
+        for first in range(0, len(rows), size):
+            own = rows[first : first + size]
+            _warp_rows(own, mean, rate, kind, knots, factor, exact[: len(own)])
             out[first : first + size] = exact[: len(own)]
 
 
