@@ -18,7 +18,7 @@ _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
 # Rows that are hashed together, so that their columns stay in cache.
 _NAMED = 1024
-# Borders of cells up to which comparing a column with each of them is faster than hashing its cells.
+# Up to this many borders between cells, comparisons with each are faster than hashes of cells.
 _BORDERS = 3
 # Values are numbers, and zeros have no sign.
 _NUMBERS = {"nnan", "nsz"}
@@ -72,41 +72,48 @@ def tiled(rows: AnyArray) -> Tiles:
     return tiles
 
 
+@inlined()
+def _least(one: Any, other: Any) -> Any:
+    return one if one < other else other
+
+
+@inlined(fastmath=_NUMBERS)
+def _survey(column: AnyArray, count: Any, ends: AnyArray, j: Any) -> None:
+    """What `Tiles` holds of column j, whose first `count` entries are values."""
+    low = high = column[0]
+    for i in range(count):
+        low = column[i] if column[i] < low else low
+        high = column[i] if column[i] > high else high
+    rare = 0
+    for i in range(count):
+        rare += column[i] == high
+        if column[i] != low and column[i] != high:
+            rare = -1
+            break
+    if 2 * rare > count:
+        low, high = high, low
+    if rare >= 0:
+        rare = 0
+        for i in range(count):
+            if column[i] == high:
+                column[rare] = i
+                rare += 1
+    ends[0, j], ends[1, j], ends[2, j] = low, high, rare
+
+
 @looped(lambda rows, columns, ends: len(columns), fastmath=_NUMBERS)
 def _fill_tiles(rows: AnyArray, columns: AnyArray, ends: AnyArray, begin: int, end: int) -> None:
     n_rows, n_inputs = rows.shape
     size = columns.shape[2]
     for tile in range(begin, end):
         first = tile * size
-        count = size if n_rows - first > size else n_rows - first
+        count = _least(size, n_rows - first)
         for line in range(0, count, _LINE):
-            last = line + _LINE if line + _LINE < count else count
             for j in range(n_inputs):
-                for i in range(line, last):
+                for i in range(line, _least(line + _LINE, count)):
                     columns[tile, j, i] = rows[first + i, j]
         for j in range(n_inputs):
-            column = columns[tile, j]
-            low = high = column[0]
-            for i in range(count):
-                low = column[i] if column[i] < low else low
-                high = column[i] if column[i] > high else high
-            rare = 0
-            for i in range(count):
-                rare += column[i] == high
-                if column[i] != low and column[i] != high:
-                    rare = -1
-                    break
-            if 2 * rare > count:
-                low, high = high, low
-            if rare >= 0:
-                rare = 0
-                for i in range(count):
-                    if column[i] == high:
-                        column[rare] = i
-                        rare += 1
-            ends[tile, 0, j] = low
-            ends[tile, 1, j] = high
-            ends[tile, 2, j] = rare
+            _survey(columns[tile, j], count, ends[tile], j)
 
 
 @looped(lambda columns, *_: len(columns), fastmath=_NUMBERS)
@@ -128,7 +135,7 @@ def hash_tiles(
     n_inputs, size, n_rows = columns.shape[1], columns.shape[2], out.shape[1]
     for tile in range(begin, end):
         first = tile * size
-        count = size if n_rows - first > size else n_rows - first
+        count = _least(size, n_rows - first)
         for g in range(shift.shape[0]):
             shared = np.uint64(0)
             for j in range(n_inputs):
@@ -203,7 +210,7 @@ def leaf_names(
     """
     for tile in range(begin, end):
         first = tile * _NAMED
-        last = first + _NAMED if first + _NAMED < len(rows) else len(rows)
+        last = _least(first + _NAMED, len(rows))
         for t in range(column.shape[0]):
             for i in range(first, last):
                 node = 0
@@ -241,7 +248,7 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, 
     """
     n_grids, n_outputs = columns.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
-        last = first + _TILE if first + _TILE < end else end
+        last = _least(first + _TILE, end)
         for i in range(first, last):
             for o in range(n_outputs):
                 out[i, o] = 0.0

@@ -226,9 +226,7 @@ def _add_few(
     return touched
 
 
-def _table_and_tile(
-    names: AnyArray, table: AnyArray, offsets: AnyArray, *_: AnyArray
-) -> AnyArray:
+def _table_and_tile(names: AnyArray, table: AnyArray, offsets: AnyArray, *_: AnyArray) -> AnyArray:
     """Memory for the places of a tile of rows, and for the hash table of any grid."""
     return np.empty(_TILE + _room(np.diff(offsets).max(initial=0)), np.int32)
 

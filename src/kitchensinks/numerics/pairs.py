@@ -26,9 +26,7 @@ def _four_sums(columns: Singles, *_: AnyArray) -> Singles:
 @looped(
     lambda columns, out: row_tiles(row_tiles(len(out), 4), 2), scratch=_four_sums, fastmath=True
 )
-def pair_distances(
-    columns: AnyArray, out: AnyArray, sums: AnyArray, begin: int, end: int
-) -> None:
+def pair_distances(columns: AnyArray, out: AnyArray, sums: AnyArray, begin: int, end: int) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
     columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
