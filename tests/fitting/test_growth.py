@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import kitchensinks as ks
 from kitchensinks.fitting.growth import Prefixes
+from kitchensinks.problem.moments import NormalEquations
 from tests.catalogue import build
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
@@ -39,6 +40,40 @@ def test_weights_of_a_prefix_solve_its_own_equations(intercept):
         shifted = equations.gram[:k, :k] + 1e-3 * np.eye(k)
         expected = np.linalg.solve(shifted, equations.cross[:k])
         np.testing.assert_allclose(prefixes.weights(k), expected, rtol=1e-8)
+
+
+def test_a_certificate_bounds_how_far_the_weights_of_a_prefix_are_from_the_optimum():
+    rng = np.random.default_rng(0)
+    rows, targets, alpha = rng.normal(size=(80, 12)), rng.normal(size=(80, 3)), 0.05
+    gram = rows.T @ rows / 80
+    equations = NormalEquations(
+        weight=80.0,
+        mean=np.zeros(12),
+        target=np.zeros(3),
+        gram=gram,
+        cross=rows.T @ targets / 80,
+        squares=np.sum(targets**2, axis=0) / 80,
+        copies=1.0,
+        count=80,
+    )
+    prefixes = Prefixes(equations, alpha)
+    for k in (1, 5, 12):
+
+        def objective(weights, own=rows[:, :k]):
+            return np.sum((targets - own @ weights) ** 2) / 80 + alpha * np.sum(weights**2)
+
+        best = np.linalg.solve(gram[:k, :k] + alpha * np.eye(k), equations.cross[:k])
+        found, gap = prefixes.certified(prefixes.weights(k))
+        assert found == pytest.approx(objective(best), rel=1e-10)
+        assert 0 <= gap < 1e-12
+        for size in (1e-3, 1.0, 30.0):
+            other = best + size * rng.normal(size=best.shape)
+            found, gap = prefixes.certified(other)
+            assert found == pytest.approx(objective(other), rel=1e-10)
+            assert gap >= found - objective(best)
+            # Along an eigenvector of the Gram, with eigenvalue λ, it is excess·(λ + α)/α.
+            most = 1.0 + np.linalg.eigvalsh(gram[:k, :k])[-1] / alpha
+            assert gap <= most * (found - objective(best)) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine])

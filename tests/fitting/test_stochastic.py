@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
+from kitchensinks.fitting import stochastic
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(150, 3))
@@ -107,3 +108,21 @@ def test_a_saved_model_keeps_its_steps(tmp_path):
 def test_steps_that_make_no_sense_are_named(solver, kind, told):
     with pytest.raises(kind, match=told):
         ks.KitchenSinkClassifier(ks.Fourier(), 10, solver=solver).fit(ROWS, LABELS)
+
+
+def test_no_row_of_an_epoch_counts_as_much_as_a_whole_batch(monkeypatch):
+    # 201 rows in batches of 20: a last batch of one row would move the weights as far as 20 rows.
+    rows = RNG.normal(size=(201, 3))
+    sizes, step = [], stochastic.stochastic_step
+
+    def noted(state, parts, objective, targets, *others):
+        sizes.append(len(targets))
+        return step(state, parts, objective, targets, *others)
+
+    monkeypatch.setattr(stochastic, "stochastic_step", noted)
+    solver = ks.Solver("stochastic", step=1.0, batch_size=20, epochs=3)
+    ks.KitchenSinkRegressor(
+        ks.Fourier(gamma=0.1), 20, alpha=1e-3, solver=solver, random_state=0
+    ).fit(rows, rows[:, 0])
+    assert sum(sizes[:11]) == 201
+    assert set(sizes[:11]) == {18, 19}

@@ -95,7 +95,7 @@ class Prefixes:
         """
         part = slice(len(weights))
         gram, cross = self.equations.gram[part, part], self.equations.cross[part]
-        # The lower triangle of the Gram is filled, and the part above it may not be.
+        # SciPy's BLAS, as the factorisation: two BLAS libraries would compete.
         image = np.asarray(dsymm(1.0, gram, weights, lower=1))
         ridge = self.alpha * weights
         gradient = 2.0 * (cross - image - ridge)

@@ -42,14 +42,14 @@ _KEPT = 2**27
 def _shuffled(
     rows: Matrix, places: np.ndarray, size: int, random: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, Matrix]]:
-    """Batches of `size` of the rows at `places` in a random order: (places, rows).
+    """Even batches of at most `size` of the rows at `places` in a random order: (places, rows).
 
     Rows of a file are shuffled within stretches, which come in a random order themselves:
     every row on its own would be found by reading all of them.
     """
     if not isinstance(rows, Rows):
         order = random.permutation(places)
-        for part in block_slices(len(order), size):
+        for part in _even(len(order), size):
             chosen = np.sort(order[part])
             yield chosen, rows[chosen]
         return
@@ -58,9 +58,21 @@ def _shuffled(
         own = places[stretches[number]]
         held = rows[own[0] : own[-1] + 1]
         order = random.permutation(len(own))
-        for part in block_slices(len(order), size):
+        for part in _even(len(order), size):
             chosen = np.sort(own[order[part]])
             yield chosen, held[chosen - own[0]]
+
+
+def _even(count: int, size: int) -> Iterator[slice]:
+    """Slices of at most `size` that differ by one at most: a step counts all of its rows alike, and
+    a last one of a single row would count that row `size` times.
+
+    >>> [part.stop for part in _even(7, 3)]
+    [2, 4, 7]
+    """
+    n_parts = -(-count // size)
+    for part in range(n_parts):
+        yield slice(count * part // n_parts, count * (part + 1) // n_parts)
 
 
 def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:

@@ -12,8 +12,9 @@ from sklearn.svm import SVC
 pytest.importorskip("matplotlib")
 
 import kitchensinks as ks
+from kitchensinks.papers.depth.stacked import StackedSinksRegressor
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import evidence, fit_quietly
+from kitchensinks.papers.experiments.data import certified, evidence, fit_quietly
 from kitchensinks.papers.experiments.harness import conclude, conclusions, folder_of, reproduce
 from kitchensinks.papers.experiments.study import Line, Report, Study, Table
 from kitchensinks.papers.experiments.tables import _table, markdown
@@ -137,8 +138,39 @@ def test_cells_keep_the_evidence_of_their_fits():
     one = ks.KitchenSinkClassifier(ks.Fourier(), 10, loss="hinge", random_state=0)
     one.fit(rows, rows[:, 0] > 0)
     assert evidence(one) == {"gap": one.gap_, "converged": one.converged_}
+    stack = StackedSinksRegressor(n_components=10, random_state=0).fit(rows, rows[:, 0])
+    gaps = [layer.gap_ for chain in stack.chains_ for layer in chain.layers]
+    assert evidence(stack) == {"gap": max(gaps), "converged": True}
     unknown = {"gap": None, "converged": None}
     assert evidence(one, object()) == evidence(object()) == unknown
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stochastic_fit_is_certified_afterwards(n_classes, intercept):
+    rows = np.random.default_rng(0).normal(size=(300, 3)) * [1, 5, 1] + 1
+    labels = (rows[:, 0] > 1).astype(int) + (rows[:, 2] > 2) * (n_classes - 2)
+
+    def fitted(solver, **options):
+        model = ks.KitchenSinkClassifier(
+            ks.Fourier(gamma=0.3),
+            30,
+            loss="logistic",
+            fit_intercept=intercept,
+            solver=solver,
+            random_state=0,
+            **options,
+        )
+        return fit_quietly(model, rows, labels)
+
+    best = fitted(ks.Solver(tol=1e-8), alpha=1e-3)
+    solved = certified(best, rows, labels)
+    assert solved["objective"] == pytest.approx(best.objective_, rel=1e-6)
+    assert solved["gap"] < 1e-6
+    rough = fitted(ks.Solver("stochastic", step=1.0, batch_size=20, epochs=3), alpha=1e-3)
+    found = certified(rough, rows, labels)
+    excess = found["objective"] - best.objective_
+    assert 1e-4 < excess <= found["gap"] < 1.0
 
 
 @pytest.mark.parametrize(("steps", "enough"), [(1, False), (-1, True)])

@@ -8,7 +8,7 @@ from kitchensinks.papers.experiments import nets
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
-NODES, SEEDS, EPOCHS = 1280, 3, 400
+NODES, SEEDS, EPOCHS = 1280, 3, 1600
 SHOWN = 600
 # A quarter of the stored points is drawn, which keeps the SVG small.
 DRAWN = slice(None, None, 4)

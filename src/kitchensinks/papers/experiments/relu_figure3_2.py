@@ -115,6 +115,7 @@ def report(results: Results) -> Report:
 
 _NOTES = """10,000 rows and 1000 features of each set (the thesis: all rows and 2000), five folds,
 by which the two are paired; the losses and the ball of Table 3.1, by plain stochastic gradients (10
-passes in batches of 100). The step is screened in the first fold, for each point: five of them, by
-factors of four around that of a stable descent. The bandwidth runs over powers of four around the
-median rule: γ of exp(−γ‖x − z‖²) for Fourier features, γ of ω·(x, 1/γ) for ReLU features."""
+passes in batches of 100), with an intercept, which the thesis does not have. The step is screened
+in the first fold, for each point: five of them, by factors of four around that of a stable descent.
+The bandwidth runs over powers of four around the median rule: γ of exp(−γ‖x − z‖²) for Fourier
+features, γ of ω·(x, 1/γ) for ReLU features."""

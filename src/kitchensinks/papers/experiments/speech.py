@@ -21,7 +21,13 @@ from sklearn.preprocessing import StandardScaler
 import kitchensinks as ks
 from kitchensinks.papers.datasets.builders import DIGIT_STATES
 from kitchensinks.papers.datasets.real import FOLDER_VARIABLE
-from kitchensinks.papers.experiments.data import evidence, fit_quietly, load, percent_wrong
+from kitchensinks.papers.experiments.data import (
+    certified,
+    evidence,
+    fit_quietly,
+    load,
+    percent_wrong,
+)
 from kitchensinks.papers.experiments.study import Cell
 
 # Frames of context on either side, and states of a phone.
@@ -284,9 +290,12 @@ def measure(name: str, cell: Cell, quick: bool) -> dict[str, Any]:
             solver=ks.Solver("stochastic", epochs=size.epochs, dtype="float32"),
             random_state=cell["seed"],
         )
-    fit_quietly(model, rows, spoken.train.states)
+    states = spoken.train.states
+    fit_quietly(model, rows, states)
     return {
         "frame_error": percent_wrong(model.predict(others), spoken.test.states),
         "error": decoded_error(model, spoken, others),
         **evidence(model),
+        # Nets have no gap.
+        **({} if cell.get("layers") else certified(model, rows, states)),
     }
