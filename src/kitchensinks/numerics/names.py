@@ -12,6 +12,7 @@ _TOGETHER = 64
 # Rows whose places are found before their values are added.
 _TILE = 1024
 _ONE = np.uint64(1)
+_NOTHING: Any = np.int64(0)
 
 
 def _room(count: Any) -> int:
@@ -83,8 +84,8 @@ def number_names(
     """
     n_rows = names.shape[1]
     for g in range(begin, end):
-        # Plain 0 would be a type of its own, for which the table is compiled once more.
-        own, count, size = found[g], np.int64(0), np.int64(0)
+        # A literal 0 would have a type of its own, for which the table is compiled once more.
+        own, count, size = found[g], _NOTHING, _NOTHING
         mask = np.uint64(0)
         for first in range(0, n_rows, _TOGETHER):
             last = first + _TOGETHER if first + _TOGETHER < n_rows else n_rows

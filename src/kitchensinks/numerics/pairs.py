@@ -36,7 +36,7 @@ def pair_distances(columns: AnyArray, out: AnyArray, sums: AnyArray, begin: int,
     fours = (out.shape[0] + 3) // 4
     for both in range(2 * begin, 2 * end):
         four = both // 2 if both % 2 == 0 else fours - 1 - both // 2
-        if both % 2 == 1 and four <= both // 2:
+        if four - both % 2 < both // 2:  # the four in the middle, once more
             continue
         first = 4 * four
         last = first + 4 if first + 4 < out.shape[0] else out.shape[0]
@@ -111,7 +111,7 @@ def _weighted_parts(
         start, stop = part * steps // out.shape[0], (part + 1) * steps // out.shape[0]
         for both in range(2 * start, 2 * stop):
             four = both // 2 if both % 2 == 0 else fours - 1 - both // 2
-            if both % 2 == 1 and four <= both // 2:
+            if four - both % 2 < both // 2:  # the four in the middle, once more
                 continue
             first = 4 * four
             last = first + 4 if first + 4 < weights.shape[0] else weights.shape[0]
