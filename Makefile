@@ -8,11 +8,13 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 # Each process has one thread for matrix products, and two that compiled loops may ask for (tests of
-# threads do). Compiled loops are kept between runs.
-ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
+# threads do). Compiled loops and bytecode are kept between runs: tests start some fifty processes.
+ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2 \
+	PYTHONDONTWRITEBYTECODE=
+LOOPS = NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba
 PYTEST = pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-slow test-oldest lint public house bench soak docs look lock locked audit clean help
+.PHONY: demo test test-slow test-oldest lint compile public house bench soak docs look lock locked audit clean help
 
 help:
 	@echo "make demo   fit every basis on bundled data; table and pictures in demo/"
@@ -36,11 +38,17 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
-	$(ENVIRONMENT) NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba $(BIN)/python -m $(PYTEST) -m "not slow"
+# The loops that most tests need, before several processes would each compile them.
+compile: $(VENV)/.installed-test
+	$(ENVIRONMENT) $(LOOPS) $(BIN)/python -c "from kitchensinks.demo import warm_up; warm_up()"
+
+# Types are checked by one process: the other core compiles meanwhile.
+test: $(VENV)/.installed-test
+	$(MAKE) --no-print-directory --jobs 2 lint compile
+	$(ENVIRONMENT) $(LOOPS) $(BIN)/python -m $(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.installed-test
-	$(ENVIRONMENT) NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba $(BIN)/python -m $(PYTEST) -m slow
+	$(ENVIRONMENT) $(LOOPS) $(BIN)/python -m $(PYTEST) -m slow
 
 $(OLDEST)/.installed: pyproject.toml .ci/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

@@ -1,6 +1,7 @@
 """Every basis and every projection, once: what the laws are tested over."""
 
 import re
+from functools import cache
 
 import numpy as np
 
@@ -134,6 +135,7 @@ def drawn(basis, rows, seed, n_components, dtype=np.float64, start=0):
     return basis.learn_draw(draw, rows)
 
 
+@cache
 def name_of(basis) -> str:
     """A short test id."""
     text = repr(basis) if not isinstance(basis, ks.Custom | ks.Stumps) else ""

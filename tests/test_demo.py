@@ -86,15 +86,15 @@ def test_it_names_the_pictures_that_it_wrote(finished):
 
 
 @pytest.mark.parametrize("below", ["", "deeper"])
-def test_a_file_where_the_folder_should_be_is_one_line_and_exit_code_2(tmp_path, below):
+def test_a_file_where_the_folder_should_be_is_one_line_and_exit_code_2(tmp_path, below, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "taken").write_text("mine")
-    outcome = run_demo("--out", tmp_path / "taken" / below)
-    assert outcome.returncode == 2
-    assert outcome.stdout == ""
-    assert outcome.stderr.count("\n") == 1
-    assert "taken" in outcome.stderr
-    assert "a file is in the way" in outcome.stderr
+    assert demo.main(["--out", str(tmp_path / "taken" / below)]) == 2
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.count("\n") == 1
+    assert "taken" in said
+    assert "a file is in the way" in said
     assert (tmp_path / "taken").read_text() == "mine"
 
 

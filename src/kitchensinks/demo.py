@@ -23,7 +23,7 @@ import kitchensinks as ks
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.orthonormal import degrees_by_total
 from kitchensinks.law import Learned
-from kitchensinks.numerics.bins import bin_hashes
+from kitchensinks.numerics.bins import hash_tiles
 from kitchensinks.numerics.threads import is_kept
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
@@ -283,7 +283,7 @@ def run(out: Path, size: Size) -> list[Path]:
 
 def warm_up() -> None:
     """Import and compile before the first timed fit, and say what is compiled."""
-    first = not is_kept(bin_hashes)
+    first = not is_kept(hash_tiles)
     if first:
         say("Compiling loops: this happens once, they are kept on disk.")
     start, tiny = time.perf_counter(), QUICK._replace(n_train=20, n_test=20)

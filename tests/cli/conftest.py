@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pyarrow
@@ -91,6 +93,16 @@ def run_plain(*arguments):
     )
 
 
+def screen_of(master):
+    """All that is written to a pseudo-terminal, until its other side is closed."""
+    screen = b""
+    with suppress(OSError):  # what Linux says when the other side has closed
+        while part := os.read(master, 65536):
+            screen += part
+    os.close(master)
+    return screen.decode("utf-8", "replace")
+
+
 def run_in_terminal(*arguments):
     """The command in a pseudo-terminal: exit code and all that appears on the screen."""
     master, slave = os.openpty()
@@ -103,14 +115,28 @@ def run_in_terminal(*arguments):
         close_fds=True,
     )
     os.close(slave)
-    screen = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # what Linux says when the other side has closed
-            break
-        if not part:
-            break
-        screen += part
-    os.close(master)
-    return process.wait(timeout=120), screen.decode("utf-8", "replace")
+    screen = screen_of(master)
+    return process.wait(timeout=120), screen
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Run the command in this process, its streams being a pseudo-terminal: exit code, screen."""
+    from kitchensinks.cli.app import app
+
+    def run(*arguments):
+        master, slave = os.openpty()
+        screens = []
+        reader = Thread(target=lambda: screens.append(screen_of(master)))
+        reader.start()
+        with os.fdopen(slave, "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
+            for name in ("COLUMNS", "TERM"):
+                patch.setenv(name, environment()[name])
+            for name in ("stdout", "stderr"):
+                patch.setattr(sys, name, stream)
+            with pytest.raises(SystemExit) as stop:
+                app([str(one) for one in arguments])
+        reader.join(timeout=120)
+        return stop.value.code or 0, screens[0]
+
+    return run

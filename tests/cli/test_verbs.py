@@ -1,13 +1,16 @@
-"""Every verb in a terminal, in a process of its own, and without one."""
+"""Every verb in a terminal and without one."""
 
+import io
 import os
 import signal
 import subprocess
+import sys
 import time
 from functools import partial
 
 import pytest
 
+from kitchensinks.cli import main
 from tests.cli.conftest import COMMAND, environment, rows_of, run_in_terminal, run_plain, write
 from tests.jobs import python
 
@@ -59,9 +62,12 @@ WRITES = {
     "compare": "a.png",
 }
 
+# Verbs that draw a bar, or a table with bold words, in a terminal.
+DRAWS = {"fit", "predict", "score", "compare"}
+
 
 @pytest.mark.parametrize("verb", WORDS)
-def test_a_verb_in_a_terminal_and_without_one(verb, workshop, tmp_path, sinks):
+def test_a_verb_in_a_terminal_and_without_one(verb, workshop, tmp_path, sinks, terminal):
     if verb == "export":
         pytest.importorskip("skl2onnx")
     if verb == "compare":
@@ -72,8 +78,9 @@ def test_a_verb_in_a_terminal_and_without_one(verb, workshop, tmp_path, sinks):
     code, output, notes = sinks(*arguments_of(verb, workshop, folders[0]))
     assert code == 0, notes
     assert "\x1b" not in output + notes
-    code, screen = run_in_terminal(*arguments_of(verb, workshop, folders[1]))
+    code, screen = terminal(*arguments_of(verb, workshop, folders[1]))
     assert code == 0, screen
+    assert ("\x1b[" in screen) == (verb in DRAWS)
     for word in WORDS[verb]:
         assert word in output + notes
         assert word in screen
@@ -82,13 +89,14 @@ def test_a_verb_in_a_terminal_and_without_one(verb, workshop, tmp_path, sinks):
         assert [path.name for path in folder.iterdir()] == names
 
 
-def test_the_demo_refuses_a_folder_in_a_terminal_and_into_pipes(tmp_path):
+def test_the_demo_refuses_a_folder_in_a_terminal_and_without_one(tmp_path, sinks):
+    """The one in a terminal is a process of its own."""
     pytest.importorskip("matplotlib")
     (tmp_path / "file").touch()
-    plain = run_plain("demo", "--out", tmp_path / "file")
+    plain, _, notes = sinks("demo", "--out", tmp_path / "file")
     code, screen = run_in_terminal("demo", "--out", tmp_path / "file")
-    assert plain.returncode == code == 2
-    for said in (plain.stderr, screen):
+    assert plain == code == 2
+    for said in (notes, screen):
         assert "file" in said
         assert "Traceback" not in said
 
@@ -153,11 +161,13 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
     assert not (tmp_path / "m.sinks").exists()
 
 
-def test_an_output_that_has_no_such_letters_gets_others():
+def test_an_output_that_has_no_such_letters_gets_others(monkeypatch):
     """Descriptions have signs that ASCII lacks."""
-    ascii_only = {**environment(), "PYTHONIOENCODING": "ascii"}
-    said = subprocess.run(
-        [*COMMAND, "datasets"], capture_output=True, text=True, check=False, env=ascii_only
-    )
-    assert said.returncode == 0, said.stderr
-    assert "28 ? 28 pixels" in said.stdout
+    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", ascii_only)
+    monkeypatch.setattr(sys, "argv", ["sinks", "datasets"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    ascii_only.flush()
+    assert b"28 ? 28 pixels" in ascii_only.buffer.getvalue()

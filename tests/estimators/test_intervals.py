@@ -42,7 +42,7 @@ FITS = {
     "bins, ridge": lambda: ks.KitchenSinkRegressor(
         ks.Binning(), n_components=60, alpha=1e-3, random_state=0
     ),
-    "stochastic": lambda: fourier(solver="stochastic", alpha=1e-4),
+    "stochastic": lambda: fourier(solver=ks.Solver("stochastic", max_iter=40), alpha=1e-4),
     "learned": lambda: ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0),
 }
 

@@ -22,15 +22,16 @@ def test_kernel_ridge_is_the_limit(basis):
     X, y, Xt, _ = standardised(load_diabetes, 60)
     y = y - y.mean()
     alpha = 1e-2
-    exact = KernelRidge(alpha=alpha * len(y), kernel=basis.kernel).fit(X, y).predict(Xt)
+    machine = KernelRidge(alpha=alpha * len(y), kernel="precomputed").fit(basis.kernel(X), y)
+    exact = machine.predict(basis.kernel(Xt, X))
     errors = []
-    for count in (30, 300, 3000):
+    for count in (30, 3000):
         model = ks.KitchenSinkRegressor(
             basis, count, alpha=alpha, fit_intercept=False, standardize=False, random_state=0
         ).fit(X, y)
         errors.append(np.sqrt(np.mean((model.predict(Xt) - exact) ** 2)))
-    assert errors[2] < 0.1 * exact.std()
-    assert errors[2] < 0.4 * errors[0]
+    assert errors[1] < 0.1 * exact.std()
+    assert errors[1] < 0.4 * errors[0]
 
 
 @pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)

@@ -100,7 +100,7 @@ def test_sample_weights_of_two_are_two_rows():
         ({"loss": "huber"}, "return_std needs loss='squared'"),
         ({"constraint": ks.L2Ball(1.0)}, "return_std needs.*constraint=L2Ball"),
         ({"solver": "conjugate"}, "does not form.*solver='direct'"),
-        ({"solver": "stochastic"}, "does not form.*solver='direct'"),
+        ({"solver": ks.Solver("stochastic", max_iter=2)}, "does not form.*solver='direct'"),
     ],
 )
 def test_fits_without_a_deviation_say_so(options, message):

@@ -218,11 +218,11 @@ def outcome(path, rows, expected, exact):
     return "same" if same else "other"
 
 
-def model_cases(folder, luck, cases, longest=LONGEST):
-    """Every model, damaged and crafted."""
+def model_cases(folder, luck, cases, given, longest=LONGEST):
+    """Every model that is given, damaged and crafted."""
     counts = Counter()
     path = folder / "harmed.sinks"
-    for name, model, rows in models():
+    for name, model, rows in given:
         ks.save(model, folder / "good.sinks")
         good, expected = (folder / "good.sinks").read_bytes(), model.predict(rows)
         for case in range(cases):
@@ -242,8 +242,7 @@ def model_cases(folder, luck, cases, longest=LONGEST):
             except Exception as error:
                 raise SystemExit(f"{name}, case {case}, {what}: {error!r}") from error
             counts[f"{'bytes' if case % 2 else 'fields'} {found}"] += 1
-        # The next model is fitted, and compiled on a new machine, in its own time.
-        faulthandler.cancel_dump_traceback_later()
+    faulthandler.cancel_dump_traceback_later()
     return counts
 
 
@@ -274,10 +273,11 @@ def checkpoint_cases(folder, luck, cases):
 def main():
     folder, seed, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warnings.simplefilter("ignore")
+    given = list(models())
     # Loops are compiled here, where they were not before.
-    model_cases(folder, random.Random(seed), 2, longest=30 * LONGEST)
+    model_cases(folder, random.Random(seed), 2, given, longest=30 * LONGEST)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    counts = model_cases(folder, random.Random(seed), cases)
+    counts = model_cases(folder, random.Random(seed), cases, given)
     counts += checkpoint_cases(folder, random.Random(seed), cases)
     faulthandler.cancel_dump_traceback_later()
     grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

@@ -43,8 +43,11 @@ def learned():
         {"n_components": 20},
         {"constraint": ks.L2Ball(1.0)},
         {"standardize": False},
-        {"solver": "direct", "n_components": 60},
-        {"loss": {ks.KitchenSinkRegressor: "huber", ks.KitchenSinkClassifier: "logistic"}},
+        {"solver": "direct", "n_components": 20},
+        {
+            "loss": {ks.KitchenSinkRegressor: "huber", ks.KitchenSinkClassifier: "logistic"},
+            "n_components": 30,
+        },
         {"alpha": 1e-3},
     ],
     ids=lambda options: next(iter(options)),

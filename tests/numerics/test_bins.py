@@ -22,6 +22,7 @@ from kitchensinks.numerics.names import (
     number_names,
     number_names_plain,
 )
+from kitchensinks.numerics.threads import threads
 from tests.catalogue import TREES
 
 SHAPES = [(0, 3, 2), (1, 1, 1), (7, 3, 0), (5, 1, 4), (33, 7, 5)]
@@ -52,6 +53,16 @@ def test_hashes_of_columns_with_one_two_and_many_values():
     compiled, plain = np.zeros((2, 4, 2500), dtype=np.uint64)
     bin_hashes(rows, *grids(6, 4), compiled)
     bin_hashes_plain(rows, *grids(6, 4), plain)
+    np.testing.assert_array_equal(compiled, plain)
+
+
+@pytest.mark.parametrize("wide", [0.2, 1.0, 4.0])
+def test_hashes_of_columns_in_few_cells(wide):
+    """One to many borders lie between the cells of a column; float32 values as well."""
+    rows = (wide * np.random.default_rng(0).normal(size=(1300, 5))).astype(np.float32)
+    compiled, plain = np.zeros((2, 9, 1300), dtype=np.uint64)
+    bin_hashes(rows, *grids(5, 9), compiled)
+    bin_hashes_plain(rows, *grids(5, 9), plain)
     np.testing.assert_array_equal(compiled, plain)
 
 
@@ -112,6 +123,28 @@ def test_single_names_are_found_wherever_they_stand(greatest):
         find_columns(np.array([[name]]), table, offsets, compiled)
         find_columns_plain(np.array([[name]]), table, offsets, plain)
         assert compiled == plain
+
+
+def test_scores_have_the_same_bits_for_one_row_many_rows_and_two_threads():
+    """One row is looked up by search, many in a hash table that each thread has for itself."""
+    rng = np.random.default_rng(0)
+    parts = [np.unique(rng.integers(0, 2**64 - 1, 3000, dtype=np.uint64)) for _ in range(3)]
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    table, unknown = np.concatenate(parts), rng.integers(0, 2**64 - 1, (3, 40000), dtype=np.uint64)
+    known = np.stack([rng.choice(part, 40000) for part in parts])
+    names = np.where(rng.random(known.shape) < 0.9, known, unknown)
+    values = rng.normal(size=(len(table), 2))
+    together, shared, expected = np.zeros((3, 40000, 2))
+    add_scores(names, table, offsets, values, together)
+    with threads(2):
+        add_scores(names, table, offsets, values, shared)
+    add_scores_plain(names, table, offsets, values, expected)
+    np.testing.assert_array_equal(together, expected)
+    np.testing.assert_array_equal(shared, expected)
+    for i in range(20):
+        alone = np.zeros((1, 2))
+        add_scores(names[:, i : i + 1].copy(), table, offsets, values, alone)
+        np.testing.assert_array_equal(alone[0], expected[i])
 
 
 @pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), SHAPES)

@@ -66,6 +66,11 @@ def test_maps_agree_with_their_plain_twins(kind):
         few = np.empty((count, 3))
         warp_rows(far[:count], mean, scale, kinds, knots, factor, few)
         np.testing.assert_array_equal(few, fast[:count])
+    many = np.tile(far, (2**17 // far.size + 2, 1))
+    narrow, wide = np.empty(many.shape, np.float32), np.empty(many.shape)
+    warp_rows(many, mean, scale, kinds, knots, factor, narrow)
+    warp_rows(many, mean, scale, kinds, knots, factor, wide)
+    np.testing.assert_array_equal(narrow, wide.astype(np.float32))
     order = np.argsort(far[:, 0])
     assert (np.diff(fast[order, 0]) >= 0).all(), "a map of a column must not change its order"
     if kind != LINEAR:

@@ -9,6 +9,7 @@ from kitchensinks.numerics.products import (
     inverse_lower,
     solve_lower,
 )
+from kitchensinks.numerics.threads import threads
 
 DTYPES = [np.float32, np.float64]
 
@@ -49,3 +50,18 @@ def test_arrays_that_do_not_fit():
     for out in (np.zeros((2, 2)), np.zeros((3, 3), order="F"), np.zeros((2, 2), "f", "F")):
         with pytest.raises(ValueError, match=r"need \(2, 2\), float64, 'F'"):
             gram_lower(rows, out)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1023, 1025, 2100])
+def test_tiles_of_a_gram_have_the_same_bits_on_any_number_of_threads(dtype, size):
+    rows = np.random.default_rng(size).normal(size=(40, size)).astype(dtype)
+    lower, grams = np.tril_indices(size), []
+    for count in (1, 2):
+        out = np.zeros((size, size), dtype, order="F")
+        with threads(count):
+            gram_lower(rows, out)
+        grams.append(out[lower])
+    np.testing.assert_array_equal(*grams)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(grams[0], (rows.T @ rows)[lower], atol=tolerance)

@@ -11,7 +11,7 @@ import numpy as np
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, Part
-from kitchensinks.numerics.threads import in_order
+from kitchensinks.numerics.threads import in_order, row_tiles
 from kitchensinks.tables.arrays import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
@@ -113,7 +113,8 @@ class FeatureBlocks:
         whole = BLOCK_ROWS
         while whole > _SMALLEST_BLOCK and whole * self._row_bytes > largest:
             whole //= 2
-        return whole
+        # Blocks of about equal size, so that threads finish together.
+        return -(-self.n_rows // max(1, row_tiles(self.n_rows, whole)))
 
     @property
     def steady_bytes(self) -> float:

@@ -31,6 +31,7 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.choices import lower
 from kitchensinks.numerics.products import inverse_lower
+from kitchensinks.numerics.threads import in_order
 
 Places = NDArray[np.intp]
 
@@ -208,8 +209,8 @@ def _fits(
     kernel = _kernel(found, part.mapped, part.mapped)
     across = None if outer is None else _kernel(found, outer.mapped, part.mapped)
     found_lines: list[Line | None] = [None] * len(lines)
-    for ridge in sorted(constants.TREND_RIDGES, reverse=True):
-        inverse = _inverse(kernel + np.diag(ridge * part.noise))
+    ridges = sorted(constants.TREND_RIDGES, reverse=True)
+    for inverse in in_order(lambda one: _inverse(kernel + np.diag(one * part.noise)), ridges):
         for k, own in enumerate(lines):
             design = _design(own)
             turned = inverse @ design

@@ -27,10 +27,8 @@ from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.tables.arrays import block_slices
 
-# Rows whose features are made at a time.
-_BLOCK = 8192
-# So many features make products that are worth two threads: then there are two blocks or more.
-_SHARED = 1024
+# Rows whose features are made at a time: few enough that threads share the products.
+_BLOCK = 4096
 
 
 class Score(NamedTuple):
@@ -146,8 +144,7 @@ def dense_fit(
     if fixed is None:
         tried = path.search(constants.DENSE_RIDGES if near is None else (near,))
     else:
-        weights = path.solve(fixed)
-        tried = {fixed: (data.error(path.scores(weights)), weights)}
+        tried = {fixed: path.tried(fixed)}
     best = path.by_classes(tried) if by_classes else best_ridge(tried)
     half, whole = path.solve(best, 0.5), path.scores(tried[best][1])
     return DenseFit(
@@ -180,7 +177,7 @@ class _DensePath:
             )
 
         rows = len(data.fitted)
-        parts = row_tiles(rows, _BLOCK if len(shift) < _SHARED else _BLOCK // 2)
+        parts = row_tiles(rows, _BLOCK)
         for block in in_order(sums, block_slices(rows, row_tiles(rows, parts))):
             moments.take(block)
         self.equations = moments.normal_equations(fit_intercept=True)
@@ -223,10 +220,8 @@ class _DensePath:
         tried: dict[float, tuple[float, Array]] = {}
 
         def attempt(*ridges: float) -> None:
-            for ridge in ridges:
-                if ridge not in tried and ridge <= strongest:
-                    weights = self.solve(ridge)
-                    tried[ridge] = self.data.error(self.scores(weights)), weights
+            new = [one for one in dict.fromkeys(ridges) if one not in tried and one <= strongest]
+            tried.update(zip(new, in_order(self.tried, new), strict=True))
 
         attempt(*first)
         best, before = best_ridge(tried), math.nan
@@ -235,6 +230,11 @@ class _DensePath:
             attempt(constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest))
             best = best_ridge(tried)
         return tried
+
+    def tried(self, ridge: float) -> tuple[float, Array]:
+        """Error and weights of a ridge."""
+        weights = self.solve(ridge)
+        return self.data.error(self.scores(weights)), weights
 
     def by_classes(self, tried: dict[float, tuple[float, Array]]) -> float:
         """The ridge that `preferred` takes, among the tried ones and up to two weaker and two
@@ -248,8 +248,7 @@ class _DensePath:
                     break
                 ridge *= ratio
                 if ridge not in tried and constants.WEAKEST_OF_CLASSES <= ridge <= strongest:
-                    weights = self.solve(ridge)
-                    tried[ridge] = self.data.error(self.scores(weights)), weights
+                    tried[ridge] = self.tried(ridge)
         ridges = sorted(tried, reverse=True)
         errors = [tried[ridge][0] for ridge in ridges]
         losses = [self.data.losses(self.scores(tried[ridge][1])) for ridge in ridges]

@@ -1,13 +1,13 @@
 """Compiled kernels of random binning: hash the bins of a row, sum over bins."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import compiled, looped, row_tiles
+from kitchensinks.numerics.threads import inlined, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
@@ -16,8 +16,12 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 # A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
 _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
-# Rows that a thread hashes together, so that their columns stay in cache.
+# Rows that are hashed together, so that their columns stay in cache.
 _NAMED = 1024
+# Up to this many borders between cells, comparisons with each are faster than hashes of cells.
+_BORDERS = 3
+# Values are numbers, and zeros have no sign.
+_NUMBERS = {"nnan", "nsz"}
 # Rows that are transposed together: one cache line.
 _LINE = 16
 
@@ -32,63 +36,144 @@ def _bits(typingctx: object, number: object) -> Any:
     return types.uint64(types.float64), generate
 
 
-@compiled(inline="always")
-def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
-    """The scrambled cell of a value times the multiplier; branch-free, so that loops vectorise."""
-    cell = min(max(np.floor((value - shift) * rate), -CELL_LIMIT), CELL_LIMIT)
+@inlined(fastmath=_NUMBERS)
+def _name(cell: Any, multiplier: Any) -> Any:
+    """The scrambled cell times the multiplier; branch-free, so that loops vectorise."""
+    cell = -CELL_LIMIT if cell < -CELL_LIMIT else cell
+    cell = CELL_LIMIT if cell > CELL_LIMIT else cell
     scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * ODD
     return (scrambled ^ (scrambled >> np.uint64(32))) * multiplier
 
 
-@compiled(inline="always")
-def _name_alone(
-    row: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
-) -> None:
-    """The names (grids,) of one row's bins."""
-    for g in range(len(out)):
-        total = np.uint64(0)
-        for j in range(len(row)):
-            total += _name(np.float64(row[j]), shift[g, j], rate[g, j], multiplier[g, j])
-        out[g] = total
+class Tiles(NamedTuple):
+    """Rows cut into tiles whose columns are contiguous; made once, hashed by any number of grids.
 
-
-@compiled(inline="always")
-def _survey(column: AnyArray, count: Any, ends: AnyArray, rare: AnyArray) -> None:
-    """The ends (2,) of a column's range, and the places of the rarer of two values.
-
-    rare_0: how often the rarer value comes, −1 where there are more than two values; its places
-    follow. It is the second of the ends.
+    columns (tiles, d, rows of a tile); ends (tiles, 3, d): the least and the greatest value of
+    each column, and −1. For a column of two values, these are the more frequent value, the rarer
+    one, and how many rows have the rarer one; the column then begins with the indices of those rows
+    in place of its values.
     """
+
+    columns: AnyArray
+    ends: Floats
+
+
+def tiled(rows: AnyArray) -> Tiles:
+    """The tiles of rows (n, d)."""
+    if len(rows) == 1:
+        # Of one row nothing but its values is needed.
+        ends = np.empty((1, 3, rows.shape[1]))
+        ends[0, 0] = rows[0]
+        return Tiles(rows.reshape(1, -1, 1), ends)
+    size = min(_NAMED, max(1, len(rows)))
+    shape = row_tiles(len(rows), size), rows.shape[1]
+    tiles = Tiles(np.empty((*shape, size), rows.dtype), np.empty((shape[0], 3, shape[1])))
+    _fill_tiles(rows, *tiles)
+    return tiles
+
+
+@inlined()
+def _least(one: Any, other: Any) -> Any:
+    return one if one < other else other
+
+
+@inlined(fastmath=_NUMBERS)
+def _survey(column: AnyArray, count: Any, ends: AnyArray, j: Any) -> None:
+    """What `Tiles` holds of column j, whose first `count` entries are values."""
     low = high = column[0]
     for i in range(count):
-        low = min(low, column[i])
-        high = max(high, column[i])
-    found = 0
+        low = column[i] if column[i] < low else low
+        high = column[i] if column[i] > high else high
+    rare = 0
     for i in range(count):
-        found += column[i] == high
+        rare += column[i] == high
         if column[i] != low and column[i] != high:
-            found = -1
+            rare = -1
             break
-    if 2 * found > count:
+    if 2 * rare > count:
         low, high = high, low
-    if found >= 0:
-        found = 0
+    if rare >= 0:
+        rare = 0
         for i in range(count):
             if column[i] == high:
-                found += 1
-                rare[found] = i
-    rare[0], ends[0], ends[1] = found, low, high
+                column[rare] = i
+                rare += 1
+    ends[0, j], ends[1, j], ends[2, j] = low, high, rare
 
 
-@looped(lambda rows, *_: row_tiles(len(rows), _NAMED), fastmath={"nnan", "nsz"})
-def bin_hashes(
-    rows: AnyArray,
+@looped(lambda rows, columns, ends: len(columns), fastmath=_NUMBERS)
+def _fill_tiles(rows: AnyArray, columns: AnyArray, ends: AnyArray, begin: int, end: int) -> None:
+    n_rows, n_inputs = rows.shape
+    size = columns.shape[2]
+    for tile in range(begin, end):
+        first = tile * size
+        count = _least(size, n_rows - first)
+        for line in range(0, count, _LINE):
+            for j in range(n_inputs):
+                for i in range(line, _least(line + _LINE, count)):
+                    columns[tile, j, i] = rows[first + i, j]
+        for j in range(n_inputs):
+            _survey(columns[tile, j], count, ends[tile], j)
+
+
+@looped(lambda columns, *_: len(columns), fastmath=_NUMBERS)
+def hash_tiles(
+    columns: AnyArray,
+    ends: AnyArray,
     shift: AnyArray,
     rate: AnyArray,
     multiplier: AnyArray,
     out: AnyArray,
     begin: int,
     end: int,
+) -> None:
+    """`bin_hashes` of the rows of `Tiles`.
+
+    A column whose values in the tile all lie in one cell costs nothing for each row, one of two
+    values costs only the rows with the rarer one, one of few cells a comparison for each border.
+    """
+    n_inputs, size, n_rows = columns.shape[1], columns.shape[2], out.shape[1]
+    for tile in range(begin, end):
+        first = tile * size
+        count = _least(size, n_rows - first)
+        for g in range(shift.shape[0]):
+            shared = np.uint64(0)
+            for j in range(n_inputs):
+                cell = np.floor((ends[tile, 0, j] - shift[g, j]) * rate[g, j])
+                shared += _name(cell, multiplier[g, j])
+            names = out[g, first : first + count]
+            for i in range(count):
+                names[i] = shared
+            if count == 1:
+                continue
+            for j in range(n_inputs):
+                start, pace, odd = shift[g, j], rate[g, j], multiplier[g, j]
+                bottom = np.floor((ends[tile, 0, j] - start) * pace)
+                top = np.floor((ends[tile, 1, j] - start) * pace)
+                if bottom == top:
+                    continue
+                column = columns[tile, j]
+                usual = _name(bottom, odd)
+                if ends[tile, 2, j] >= 0.0:
+                    change = _name(top, odd) - usual
+                    for k in range(int(ends[tile, 2, j])):
+                        names[int(column[k])] += change
+                elif top - bottom <= _BORDERS:
+                    while bottom < top:
+                        bottom += 1.0
+                        other = _name(bottom, odd)
+                        change, usual = other - usual, other
+                        for i in range(count):
+                            above = (np.float64(column[i]) - start) * pace >= bottom
+                            names[i] += change if above else np.uint64(0)
+                else:
+                    for i in range(count):
+                        cell = np.floor((np.float64(column[i]) - start) * pace)
+                        names[i] += _name(cell, odd) - usual
+
+
+def bin_hashes(
+    rows: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
 ) -> None:
     """The 64-bit name of the bin of every row in every grid.
 
@@ -97,49 +182,9 @@ def bin_hashes(
     grid's odd random multipliers a_j: two different bins share a name with
     probability about 2⁻⁶³.
 
-    rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (grids, n) uint64. Rows go
-    tile by tile. A column whose values in the tile all lie in one cell costs nothing, one of two
-    values costs only the rows with the rarer one. One row alone goes through its columns at once.
+    rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (grids, n) uint64.
     """
-    n_rows, n_inputs = rows.shape
-    if n_rows == 1:
-        _name_alone(rows[0], shift, rate, multiplier, out[:, 0])
-        return
-    most = min(_NAMED, n_rows)
-    columns = np.empty((n_inputs, most), np.float64)
-    # The least and the greatest value of each column; of two values the rarer one is the second.
-    ends = np.empty((n_inputs, 2), np.float64)
-    # The number of rows with the rarer of two values, −1 where there are more values; the rows.
-    rare = np.empty((n_inputs, 1 + most), np.int16)
-    for tile in range(begin, end):
-        first = tile * _NAMED
-        count = min(_NAMED, n_rows - first)
-        for line in range(0, count, _LINE):
-            for j in range(n_inputs):
-                for i in range(line, min(line + _LINE, count)):
-                    columns[j, i] = rows[first + i, j]
-        for j in range(n_inputs):
-            _survey(columns[j], count, ends[j], rare[j])
-        for g in range(shift.shape[0]):
-            names = out[g, first : first + count]
-            for i in range(count):
-                names[i] = 0
-            shared = np.uint64(0)
-            for j in range(n_inputs):
-                start, pace, odd = shift[g, j], rate[g, j], multiplier[g, j]
-                usual = _name(ends[j, 0], start, pace, odd)
-                other = _name(ends[j, 1], start, pace, odd)
-                if usual == other:
-                    shared += usual
-                elif rare[j, 0] >= 0:
-                    shared += usual
-                    for k in range(1, rare[j, 0] + 1):
-                        names[rare[j, k]] += other - usual
-                else:
-                    for i in range(count):
-                        names[i] += _name(columns[j, i], start, pace, odd)
-            for i in range(count):
-                names[i] += shared
+    hash_tiles(*tiled(rows), shift, rate, multiplier, out)
 
 
 def bin_hashes_plain(
@@ -165,7 +210,7 @@ def leaf_names(
     """
     for tile in range(begin, end):
         first = tile * _NAMED
-        last = min(first + _NAMED, len(rows))
+        last = _least(first + _NAMED, len(rows))
         for t in range(column.shape[0]):
             for i in range(first, last):
                 node = 0
@@ -203,7 +248,7 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, 
     """
     n_grids, n_outputs = columns.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
-        last = min(first + _TILE, end)
+        last = _least(first + _TILE, end)
         for i in range(first, last):
             for o in range(n_outputs):
                 out[i, o] = 0.0

@@ -149,14 +149,14 @@ def _sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end
     """Two groups at a time, so that sums are stored half as often."""
     n_groups, n_outputs = nodes.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
-        last = min(first + _TILE, end)
+        last = first + _TILE if first + _TILE < end else end
         total = out[first:last]
         for i in range(len(total)):
             for o in range(n_outputs):
                 total[i, o] = 0.0
         for q in range(0, n_groups, 2):
             one = nodes[q, first:last]
-            two = nodes[min(q + 1, n_groups - 1), first:last]
+            two = nodes[q + 1 if q + 1 < n_groups else q, first:last]
             both = 1.0 if q + 1 < n_groups else 0.0
             if n_outputs == 1:
                 for i in range(len(one)):

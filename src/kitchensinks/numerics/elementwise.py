@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import compiled, looped, row_tiles
+from kitchensinks.numerics.threads import compiled, inlined, looped, row_tiles
 
 # Below this many entries NumPy finishes before threads would have started.
 SMALL = 2**14
@@ -35,7 +35,7 @@ _TEN = (
 _SERIES = {np.dtype(np.float32): tuple(map(np.float32, _SIX)), np.dtype(np.float64): _TEN}
 
 
-@compiled(inline="always")
+@inlined(fastmath={"contract"})
 def _cosine_of_turns(turns: Any, quarter: Any, series: Any) -> Any:
     """cos 2πt = sin 2π(¼ − |t − round t|)."""
     v = quarter - abs(turns - np.rint(turns))
@@ -134,8 +134,9 @@ def _mean_with_rank_two(
             continue
         first = 64 * tile
         for start in range(first, size, 64):
-            for j in range(first, min(first + 64, size)):
-                for i in range(max(start, j), min(start + 64, size)):
+            end_of_rows = start + 64 if start + 64 < size else size
+            for j in range(first, first + 64 if first + 64 < size else size):
+                for i in range(start if start > j else j, end_of_rows):
                     value = total[i, j] / weight + (left[i] * right[j] + right[i] * left[j])
                     out[i, j] = value
                     out[j, i] = value
@@ -164,7 +165,7 @@ def _centre(values: Any, shift: Any, part: Any, total: Any) -> None:
     for start in range(0, values.shape[0], 64):
         for k in range(values.shape[1]):
             part[k] = 0
-        for i in range(start, min(start + 64, values.shape[0])):
+        for i in range(start, start + 64 if start + 64 < values.shape[0] else values.shape[0]):
             for k in range(values.shape[1]):
                 value = values[i, k] - shift[k]
                 values[i, k] = value

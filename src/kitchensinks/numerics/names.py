@@ -5,72 +5,100 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.threads import compiled, looped
+from kitchensinks.numerics.threads import inlined, looped
 
-# Names whose slots of the hash table are prefetched together.
+# Names that are numbered between two looks at how full the hash table is.
 _TOGETHER = 64
+# Rows whose places are found before their values are added.
+_TILE = 1024
+_ONE = np.uint64(1)
+_NOTHING: Any = np.int64(0)
 
 
-@compiled(inline="always")
+def _room(count: Any) -> int:
+    """Slots for this many names: a power of two, so that at most a quarter of them is filled."""
+    return 1 << max(10, (4 * int(count) - 1).bit_length())
+
+
+@inlined()
 def _slot(name: Any, mask: Any) -> Any:
     """The first slot that is tried for a name in a table of mask + 1 slots."""
-    return np.int64((name ^ (name >> np.uint64(29))) & np.uint64(mask))
+    return (name ^ (name >> np.uint64(29))) & mask
 
 
-@compiled()
-def _records(own: AnyArray, mask: Any) -> Any:
-    """A hash table of mask + 1 slots (name, number + 1) that holds these names; zero where empty.
+@inlined()
+def _fill_slots(own: AnyArray, count: Any, slots: AnyArray, size: Any) -> Any:
+    """A hash table with open addressing of the indices of the first names, −1 in empty slots.
 
-    As a function of its own it runs twice as fast as inlined.
+    It takes the first `size` slots, a power of two; returns size − 1.
     """
-    records = np.empty((mask + 1, 2), np.uint64)
-    for place in range(mask + 1):
-        records[place, 0] = records[place, 1] = 0
-    for k in range(len(own)):
+    for place in range(size):
+        slots[place] = -1
+    mask = np.uint64(size - 1)
+    for k in range(count):
         place = _slot(own[k], mask)
-        while records[place, 1]:
-            place = (place + 1) & mask
-        records[place, 0], records[place, 1] = own[k], k + 1
-    return records
+        while slots[place] >= 0:
+            place = (place + _ONE) & mask
+        slots[place] = k
+    return mask
 
 
-@looped(lambda names, *_: len(names))
+@inlined()
+def _slots_of(own: AnyArray, slots: AnyArray) -> Any:
+    """The table of all names. Less than a quarter of it is filled, so that most names are found in
+    the first slot that is tried."""
+    size = 16
+    while size < 4 * len(own):
+        size *= 2
+    return _fill_slots(own, len(own), slots, size)
+
+
+@inlined()
+def _look_up(name: Any, own: AnyArray, slots: AnyArray, mask: Any) -> Any:
+    """The slot that holds the index of a name, or the empty one where it belongs."""
+    place = _slot(name, mask)
+    # Indices without a sign save a comparison each.
+    while slots[place] >= 0 and own[np.uint32(slots[place])] != name:
+        place = (place + _ONE) & mask
+    return place
+
+
+@looped(
+    lambda names, *_: len(names),
+    scratch=lambda names, *_: np.empty(_room(names.shape[1] + _TOGETHER), np.int32),
+)
 def number_names(
-    names: AnyArray, found: AnyArray, counts: AnyArray, numbers: AnyArray, begin: int, end: int
+    names: AnyArray,
+    found: AnyArray,
+    counts: AnyArray,
+    numbers: AnyArray,
+    slots: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     """The different names of each grid in the order in which they come, and every name's number.
 
     names (grids, n) uint64; found (grids, n) uint64, of which the first counts_g are filled;
-    counts (grids,) int64; numbers (grids, n) int32: names_gi is found[g, numbers_gi]. A hash table
-    with open addressing, doubled before it is half full; the slots of a few names are looked at
-    together first, so that they come into the cache at the same time.
+    counts (grids,) int64; numbers (grids, n) int32: names_gi is found[g, numbers_gi]. The hash
+    table is doubled before a third of it is filled.
     """
     n_rows = names.shape[1]
     for g in range(begin, end):
-        count, mask = 0, 0
-        records = np.empty((0, 2), np.uint64)
+        # A literal 0 would have a type of its own, for which the table is compiled once more.
+        own, count, size = found[g], _NOTHING, _NOTHING
+        mask = np.uint64(0)
         for first in range(0, n_rows, _TOGETHER):
-            last = min(first + _TOGETHER, n_rows)
-            if 2 * (count + _TOGETHER) > mask:
-                mask = max(2 * mask + 1, 1023)
-                records = _records(found[g, :count], mask)
-            touched = np.uint64(0)
+            last = first + _TOGETHER if first + _TOGETHER < n_rows else n_rows
+            if 3 * (count + _TOGETHER) > size:
+                size = 2 * size if size else 1024
+                mask = _fill_slots(own, count, slots, size)
             for i in range(first, last):
-                touched |= records[_slot(names[g, i], mask), 1]
-            # Stored, because the compiler would otherwise remove the prefetch.
-            counts[g] = np.int64(touched)
-            for i in range(first, last):
-                name = names[g, i]
-                place = _slot(name, mask)
-                while records[place, 1] and records[place, 0] != name:
-                    place = (place + 1) & mask
-                if records[place, 1] == 0:
-                    found[g, count] = name
+                place = _look_up(names[g, i], own, slots, mask)
+                if slots[place] < 0:
+                    own[count] = names[g, i]
+                    slots[place] = count
                     count += 1
-                    records[place, 0], records[place, 1] = name, count
-                    numbers[g, i] = count - 1
-                else:
-                    numbers[g, i] = np.int64(records[place, 1]) - 1
+                numbers[g, i] = slots[place]
         counts[g] = count
 
 
@@ -85,28 +113,33 @@ def number_names_plain(
         numbers[g] = np.argsort(order)[place]
 
 
-@compiled(inline="always")
+@inlined()
+def _guess(count: Any, name: Any) -> Any:
+    """About where a name is among sorted ones: they are spread evenly over 64 bits."""
+    return np.int64(((name >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
+
+
+@inlined()
 def _found(own: AnyArray, name: Any) -> Any:
     """The place of a name among sorted ones, of which there is one at least, or −1.
 
-    Names are spread evenly over 64 bits, so that the share of the range below a name tells nearly
-    where it is; from there on in steps that double, and then by halves.
+    From the guess on in steps that double, and then by halves.
     """
     low, high = 0, len(own)
-    place: Any = np.int64(((name >> np.uint64(32)) * np.uint64(high)) >> np.uint64(32))
+    place = _guess(high, name)
     step = 8
     if own[place] < name:
         low = place + 1
         while low + step < high and own[low + step] < name:
             low += step
             step *= 2
-        high = min(high, low + step)
+        high = low + step if low + step < high else high
     else:
         high = place
         while high - step > low and own[high - step] >= name:
             high -= step
             step *= 2
-        low = max(low, high - step)
+        low = high - step if high - step > low else low
     while low < high:
         middle = (low + high) >> 1
         if own[middle] < name:
@@ -116,29 +149,20 @@ def _found(own: AnyArray, name: Any) -> Any:
     return low if low < len(own) and own[low] == name else -1
 
 
-@compiled(inline="always")
-def _slots(own: AnyArray) -> AnyArray:
-    """A hash table of the indices of the names, −1 in empty slots.
-
-    It is less than a quarter full, so that most names are found in the first slot that is tried.
-    """
-    mask = 15
-    while mask < 4 * len(own):
-        mask = 2 * mask + 1
-    slots = np.empty(mask + 1, np.int32)
-    for place in range(mask + 1):
-        slots[place] = -1
-    for k in range(len(own)):
-        place = _slot(own[k], mask)
-        while slots[place] >= 0:
-            place = (place + 1) & mask
-        slots[place] = k
-    return slots
+def _table(names: AnyArray, table: AnyArray, offsets: AnyArray, *_: AnyArray) -> AnyArray:
+    """Memory for the hash table of any grid."""
+    return np.empty(_room(np.diff(offsets).max(initial=0)), np.int32)
 
 
-@looped(lambda names, *_: len(names))
+@looped(lambda names, *_: len(names), scratch=_table)
 def find_columns(
-    names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray, begin: int, end: int
+    names: AnyArray,
+    table: AnyArray,
+    offsets: AnyArray,
+    out: AnyArray,
+    slots: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     """The column of each bin name, or −1 where the bin is not in the table.
 
@@ -155,14 +179,10 @@ def find_columns(
                 place = _found(own, names[g, i])
                 out[g, i] = start + place if place >= 0 else -1
         else:
-            slots = _slots(own)
-            mask = len(slots) - 1
+            mask = _slots_of(own, slots)
             for i in range(n_rows):
-                name = names[g, i]
-                place = _slot(name, mask)
-                while slots[place] >= 0 and own[slots[place]] != name:
-                    place = (place + 1) & mask
-                out[g, i] = start + slots[place] if slots[place] >= 0 else -1
+                found = slots[_look_up(names[g, i], own, slots, mask)]
+                out[g, i] = start + found if found >= 0 else -1
 
 
 def find_columns_plain(names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
@@ -176,7 +196,7 @@ def find_columns_plain(names: AnyArray, table: AnyArray, offsets: AnyArray, out:
 
 
 @looped(lambda names, *_: names.shape[1])
-def add_scores(
+def _add_few(
     names: AnyArray,
     table: AnyArray,
     offsets: AnyArray,
@@ -184,6 +204,63 @@ def add_scores(
     out: AnyArray,
     begin: int,
     end: int,
+) -> Any:
+    """Names are looked up one by one.
+
+    What is near to the guesses of a row is read first: the reads of all grids then wait for memory
+    together. Their sum is returned, so that the compiler keeps them.
+    """
+    touched = np.uint64(0)
+    for i in range(begin, end):
+        for g in range(len(names)):
+            count = offsets[g + 1] - offsets[g]
+            if count > 0:
+                place = offsets[g] + _guess(count, names[g, i])
+                touched += table[place] + np.uint64(values[place, 0] > 0.0)
+        for g in range(len(names)):
+            start = offsets[g]
+            own = table[start : offsets[g + 1]]
+            found = _found(own, names[g, i]) if len(own) > 0 else -1
+            if found >= 0:
+                for o in range(values.shape[1]):
+                    out[i, o] += values[start + found, o]
+    return touched
+
+
+def _table_and_tile(names: AnyArray, table: AnyArray, offsets: AnyArray, *_: AnyArray) -> AnyArray:
+    """Memory for the places of a tile of rows, and for the hash table of any grid."""
+    return np.empty(_TILE + _room(np.diff(offsets).max(initial=0)), np.int32)
+
+
+@looped(lambda names, *_: names.shape[1], scratch=_table_and_tile)
+def _add_many(
+    names: AnyArray,
+    table: AnyArray,
+    offsets: AnyArray,
+    values: AnyArray,
+    out: AnyArray,
+    space: AnyArray,
+    begin: int,
+    end: int,
+) -> None:
+    """Names are looked up in a hash table of the grid's names."""
+    places, slots = space[:_TILE], space[_TILE:]
+    for g in range(len(names)):
+        start = offsets[g]
+        own, gains = table[start : offsets[g + 1]], values[start : offsets[g + 1]]
+        mask = _slots_of(own, slots)
+        for first in range(begin, end, _TILE):
+            count = _TILE if end - first > _TILE else end - first
+            for i in range(count):
+                places[i] = slots[_look_up(names[g, first + i], own, slots, mask)]
+            for o in range(values.shape[1]):
+                for i in range(count):
+                    if places[i] >= 0:
+                        out[first + i, o] += gains[places[i], o]
+
+
+def add_scores(
+    names: AnyArray, table: AnyArray, offsets: AnyArray, values: AnyArray, out: AnyArray
 ) -> None:
     """out_i += Σ_g values[column of names_gi]; bins that are not in the table add nothing.
 
@@ -191,27 +268,8 @@ def add_scores(
     Grids are added in their order, whichever rows and grids come together: a row's score has the
     same bits.
     """
-    n_outputs = values.shape[1]
-    for g in range(len(names)):
-        start = offsets[g]
-        own = table[start : offsets[g + 1]]
-        if 4 * (end - begin) < len(own):
-            for i in range(begin, end):
-                found = _found(own, names[g, i])
-                if found >= 0:
-                    for o in range(n_outputs):
-                        out[i, o] += values[start + found, o]
-            continue
-        slots = _slots(own)
-        mask = len(slots) - 1
-        for i in range(begin, end):
-            name = names[g, i]
-            place = _slot(name, mask)
-            while slots[place] >= 0 and own[slots[place]] != name:
-                place = (place + 1) & mask
-            if slots[place] >= 0:
-                for o in range(n_outputs):
-                    out[i, o] += values[start + slots[place], o]
+    few = 4 * names.size < offsets[-1] - offsets[0]
+    (_add_few if few else _add_many)(names, table, offsets, values, out)
 
 
 def add_scores_plain(

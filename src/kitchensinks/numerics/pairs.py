@@ -17,30 +17,37 @@ Singles = NDArray[np.float32]
 _PARTS = 8
 
 
+def _four_sums(columns: Singles, *_: AnyArray) -> Singles:
+    """Memory for a number for each of four rows and every row."""
+    return np.empty((4, columns.shape[1]), np.float32)
+
+
 # Steps of four of the first rows and four of the last.
-@looped(lambda columns, out: row_tiles(row_tiles(len(out), 4), 2), fastmath=True)
-def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> None:
+@looped(
+    lambda columns, out: row_tiles(row_tiles(len(out), 4), 2), scratch=_four_sums, fastmath=True
+)
+def pair_distances(columns: AnyArray, out: AnyArray, sums: AnyArray, begin: int, end: int) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
     columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
     left alone below its diagonal.
     """
     n_inputs, n_rows = columns.shape
-    sums = np.empty((4, n_rows), np.float32)
     fours = (out.shape[0] + 3) // 4
     for both in range(2 * begin, 2 * end):
         four = both // 2 if both % 2 == 0 else fours - 1 - both // 2
-        if both % 2 == 1 and four <= both // 2:
+        if four - both % 2 < both // 2:  # the four in the middle, once more
             continue
         first = 4 * four
-        last = min(first + 4, out.shape[0])
-        two, three = min(first + 1, last - 1), min(first + 2, last - 1)
+        last = first + 4 if first + 4 < out.shape[0] else out.shape[0]
+        two = first + 1 if first + 1 < last else first
+        three = first + 2 if first + 2 < last else two
         for r in range(4):
             for k in range(n_rows - first):
                 sums[r, k] = 0.0
         # Two columns at a time: each sum is loaded and stored half as often.
         for j in range(0, n_inputs, 2):
-            p = min(j + 1, n_inputs - 1)
+            p = j + 1 if j + 1 < n_inputs else j
             keep = np.float32(1.0 if p > j else 0.0)
             a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
             e, f, g, h = columns[p, first], columns[p, two], columns[p, three], columns[p, last - 1]
@@ -90,13 +97,12 @@ def mirror(matrix: AnyArray) -> None:
                     matrix[i, k] = matrix[k, i]
 
 
-@looped(lambda columns, weights, out: len(out), fastmath=True)
+@looped(lambda columns, weights, out: len(out), scratch=_four_sums, fastmath=True)
 def _weighted_parts(
-    columns: AnyArray, weights: AnyArray, out: AnyArray, begin: int, end: int
+    columns: AnyArray, weights: AnyArray, out: AnyArray, own: AnyArray, begin: int, end: int
 ) -> None:
     """The sums of each part of the steps, out (parts, d)."""
     n_inputs, n_rows = columns.shape
-    own = np.empty((4, n_rows), np.float32)
     fours = (weights.shape[0] + 3) // 4
     steps = (fours + 1) // 2
     for part in range(begin, end):
@@ -105,11 +111,12 @@ def _weighted_parts(
         start, stop = part * steps // out.shape[0], (part + 1) * steps // out.shape[0]
         for both in range(2 * start, 2 * stop):
             four = both // 2 if both % 2 == 0 else fours - 1 - both // 2
-            if both % 2 == 1 and four <= both // 2:
+            if four - both % 2 < both // 2:  # the four in the middle, once more
                 continue
             first = 4 * four
-            last = min(first + 4, weights.shape[0])
-            two, three = min(first + 1, last - 1), min(first + 2, last - 1)
+            last = first + 4 if first + 4 < weights.shape[0] else weights.shape[0]
+            two = first + 1 if first + 1 < last else first
+            three = first + 2 if first + 2 < last else two
             for r in range(4):
                 for k in range(n_rows - first):
                     own[r, k] = 0.0

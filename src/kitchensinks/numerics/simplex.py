@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
-from kitchensinks.numerics.threads import Loop, compiled, looped
+from kitchensinks.numerics.threads import Loop, compiled, inlined, looped
 
 # The smallest factor that scores are multiplied with for a log loss.
 _COLDEST = 1e-6
@@ -16,11 +16,11 @@ _HOTTEST = 1e6
 _STEPS = 30
 
 
-@compiled(inline="always")
+@inlined()
 def _largest(scores: AnyArray) -> Any:
     top = scores[0]
     for c in range(1, len(scores)):
-        top = max(top, scores[c])
+        top = scores[c] if scores[c] > top else top
     return top
 
 

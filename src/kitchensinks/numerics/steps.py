@@ -28,7 +28,7 @@ def step(
     """image += α·direction, and bend_go = Σ direction·image over the columns of grid g."""
     for g in range(begin, end):
         for o in range(direction.shape[1]):
-            total, alpha = 0.0, alphas[min(o, len(alphas) - 1)]
+            total, alpha = 0.0, alphas[o if o < len(alphas) else len(alphas) - 1]
             for c in range(offsets[g], offsets[g + 1]):
                 image[c, o] += alpha * direction[c, o]
                 total += direction[c, o] * image[c, o]
@@ -62,12 +62,12 @@ def move(
     for g in range(begin, end):
         for o in range(weights.shape[1]):
             shaped, square, inner = 0.0, 0.0, 0.0
-            step = length[o]
+            step, own = length[o], o if o < last else last
             for c in range(offsets[g], offsets[g + 1]):
                 beta = weights[c, o] + step * direction[c, o]
                 left = residual[c, o] - step * image[c, o]
                 weights[c, o], residual[c, o] = beta, left
-                shaped += left * left / spread[c, min(o, last)]
+                shaped += left * left / spread[c, own]
                 square += left * left
                 inner += beta * (cross[c, o] + left)
             sums[0, g, o], sums[1, g, o], sums[2, g, o] = shaped, square, inner
@@ -108,7 +108,7 @@ def turn(
     for g in range(begin, end):
         for c in range(offsets[g], offsets[g + 1]):
             for o in range(direction.shape[1]):
-                shaped = residual[c, o] / spread[c, min(o, last)]
+                shaped = residual[c, o] / spread[c, o if o < last else last]
                 direction[c, o] = shaped + keep[o] * direction[c, o]
 
 

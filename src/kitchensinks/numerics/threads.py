@@ -9,6 +9,7 @@ the items, so that every number of threads gives the same bits.
 """
 
 import functools
+import gc
 import inspect
 import itertools
 import numbers
@@ -20,12 +21,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import joblib
 import numba
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from kitchensinks.numerics.arrays import AnyArray
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,6 +68,14 @@ class Team:
                 self._free.release()
 
         return self._pool.submit(run)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether no other thread is free at the moment."""
+        free = self._free.acquire(blocking=False)
+        if free:
+            self._free.release()
+        return not free
 
     def wait(self, future: "Future[Result]") -> Result:
         """The result of a future; while the caller waits, another thread may take its place."""
@@ -171,6 +182,10 @@ def _on_threads(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
+            if not waiting and team.is_busy:
+                # Most nested work: futures would take longer than a small item.
+                yield work(item)
+                continue
             waiting.append(queue.put(item))
             helped = queue.find_help(team, count - 1)
             while len(queue.items) > (spare if helped else 0):
@@ -251,12 +266,42 @@ def compiled(**options: Any) -> Callable[[Loop], Loop]:
     return compile_lazily
 
 
-def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
+def inlined(**options: Any) -> Callable[[Loop], Loop]:
+    """Compile a part of the loops of the same file, which has no call from Python.
+
+    It is typed once, and the optimiser of machine code inlines it. Numba's own inlining types each
+    copy anew, which makes the first fit longer.
+    """
+    options = {"error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    return cast(Callable[[Loop], Loop], numba.njit(no_cpython_wrapper=True, **options))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python from looking for reference cycles while a loop is compiled.
+
+    The compiler makes many objects and nearly no garbage: a tenth of its time went into the search.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def looped(
+    count: Callable[..., int], scratch: Callable[..., AnyArray] | None = None, **options: Any
+) -> Callable[[Loop], Loop]:
     """Compile a loop whose iterations are divided among the threads of the team.
 
     The function's last two arguments are the range (first, last) of its outer loop; callers leave
     them out. `count` computes the length of the outer loop from the other arguments. Iterations
     write to disjoint places, so that the result does not depend on how the range is divided.
+    `scratch` makes an array from the same arguments, of which each thread has one: it comes before
+    the range. Memory that compiled code allocates itself takes longer to compile.
     """
 
     def shared(function: Loop) -> Loop:
@@ -268,12 +313,23 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
             if parts > 1:
                 size = max((a.size for a in arguments if isinstance(a, np.ndarray)), default=0)
                 parts = min(parts, length) if size >= _SMALL_LOOP else 1
-            if parts <= 1:
+            if parts <= 1 and scratch is None and loop.overloads:  # type: ignore[attr-defined]
                 loop(*arguments, 0, length)
                 return
+
+            def take(part: tuple[int, int]) -> None:
+                own = () if scratch is None else (scratch(*arguments),)
+                if loop.overloads:  # type: ignore[attr-defined]
+                    loop(*arguments, *own, *part)
+                else:
+                    with _uncollected():
+                        loop(*arguments, *own, *part)
+
+            if parts <= 1:
+                take((0, length))
+                return
             ends = [length * part // parts for part in range(parts + 1)]
-            ranges = itertools.pairwise(ends)
-            for _ in in_order(lambda own: loop(*arguments, *own), ranges):
+            for _ in in_order(take, itertools.pairwise(ends)):
                 pass
 
         call.loop = loop  # type: ignore[attr-defined]

@@ -7,16 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import compiled, looped
+from kitchensinks.numerics.threads import inlined, looped
 
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
 # Squashed values stay within ± this many deviations.
 BEND = 3.0
 # A uniform law on ± this has variance one.
 HALF = math.sqrt(3.0)
+# Entries that are computed in float64 before they are rounded to another dtype.
+_ROUNDED = 2**17
 
 
-@compiled()
+@inlined()
 def _rank(value: object, knots: AnyArray) -> Any:
     """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
 
@@ -82,7 +84,18 @@ def warp_rows(
     LINEAR: z; SQUASH: z/√(1 + (z/3)²); QUANTILE: √3·(2·rank − 1) among the column's knots;
     MIX: the mean of the last two. rows, out (n, d); knots (d, q), q > 1, sorted.
     """
-    _warp_rows(rows, mean, 1.0 / scale, kind, knots, factor, out)
+    rate = 1.0 / scale
+    if out.dtype == np.float64:
+        _warp_rows(rows, mean, rate, kind, knots, factor, out)
+        return
+    # Rounded afterwards, so that one loop is compiled for all outputs.
+    size = max(1, _ROUNDED // max(1, rows.shape[1]))
+    exact = np.empty((min(size, len(rows)), rows.shape[1]))
+    with np.errstate(over="ignore"):
+        for first in range(0, len(rows), size):
+            own = rows[first : first + size]
+            _warp_rows(own, mean, rate, kind, knots, factor, exact[: len(own)])
+            out[first : first + size] = exact[: len(own)]
 
 
 def warp_rows_plain(

@@ -24,7 +24,9 @@ def test_errors_are_those_of_separate_fits():
     moments.add(draw.features(rows), maxout_table1._coded(digits.y_train), None)
     equations = moments.normal_equations(fit_intercept=False)
     counts, ridge = [20, 45, 60], 1e-4
-    found = maxout_table1._errors(equations, ridge, counts, draw.features(others), digits.y_test)
+    fits = maxout_table1._fits(equations, ridge, counts, draw.features(others), digits.y_test)
+    found = [error for error, _ in fits]
+    assert max(gap for _, gap in fits) < maxout_table1.TOLERANCE
     for m, error in zip(counts, found, strict=True):
         # The estimator divides features by √m.
         alpha = ridge * float(np.trace(equations.gram)) / m

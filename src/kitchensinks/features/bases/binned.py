@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,11 @@ class Binned(Basis):
     part: ClassVar[str] = "grid"
     """The word for a draw in the names of the columns."""
 
-    def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
+    def ready(self, rows: AnyArray) -> Any:
+        """Rows as `fill_names` takes them: made once for any number of draws."""
+        return np.ascontiguousarray(rows)
+
+    def fill_names(self, theta: Theta, rows: Any, names: Names) -> None:
         """The name of the bin of every row in every draw, into names (draws, n)."""
         raise NotImplementedError
 
@@ -59,7 +63,7 @@ class Binned(Basis):
     def bin_names(self, theta: Theta, rows: AnyArray) -> Names:
         """The hash of the bin of every row in every grid, shape (grids, n)."""
         names = np.empty((self._count(theta), len(rows)), dtype=np.uint64)
-        self.fill_names(theta, np.ascontiguousarray(rows), names)
+        self.fill_names(theta, self.ready(rows), names)
         return names
 
     def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
@@ -90,10 +94,11 @@ class Binned(Basis):
         names = np.empty((size, len(rows)), dtype=np.uint64)
         found, numbers = np.empty_like(names), np.empty(names.shape, dtype=np.int32)
         counts = np.empty(size, dtype=np.int64)
+        ready = self.ready(rows)
         for start in range(0, n_grids, size):
             part = {name: theta[name][start : start + size] for name in self.drawn}
             here = slice(0, self._count(part))
-            self.fill_names(part, np.ascontiguousarray(rows), names[here])
+            self.fill_names(part, ready, names[here])
             number_names(names[here], found[here], counts[here], numbers[here])
             yield found[here], counts[here], numbers[here]
 
@@ -150,10 +155,13 @@ class Binned(Basis):
             out = np.zeros((len(rows), values.shape[1]))
             n_grids = self._count(theta)
             size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
+            names, ready = np.empty((size, len(rows)), dtype=np.uint64), self.ready(rows)
             for start in range(0, n_grids, size):
                 part = {name: theta[name][start : start + size] for name in self.drawn}
                 offsets = table.offsets[start : start + size + 1]
-                add_scores(self.bin_names(part, rows), table.names, offsets, values, out)
+                own = names[: len(offsets) - 1]
+                self.fill_names(part, ready, own)
+                add_scores(own, table.names, offsets, values, out)
             return out
 
         return scores

@@ -12,7 +12,7 @@ from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
 from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes
+from kitchensinks.numerics.bins import CELL_LIMIT, ODD, Tiles, hash_tiles, tiled
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables.arrays import block_slices
@@ -111,8 +111,11 @@ class Binning(Binned, WithGamma):
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
 
-    def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
-        bin_hashes(rows, *(theta[name] for name in _GRIDS), names)
+    def ready(self, rows: AnyArray) -> Tiles:
+        return tiled(np.ascontiguousarray(rows))
+
+    def fill_names(self, theta: Theta, rows: Tiles, names: Names) -> None:
+        hash_tiles(*rows, *(theta[name] for name in _GRIDS), names)
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
