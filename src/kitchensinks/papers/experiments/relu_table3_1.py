@@ -272,8 +272,8 @@ adult (one-hot, standardised) and MNIST (pixels/255), and all 522,911 training r
 Bandwidth and step are screened together, by factors of four until all four neighbours are worse,
 with the features, batches and passes of the fits: on 2000 rows in the plane (two draws of rows and
 features) and 10,000 of adult (five draws), 20,000 of MNIST and 40,000 of covtype, scored on other
-training rows. A first run that was stopped showed that a last batch of one row spoils a fit (mended in the
-solver), that 4 passes are too few for covtype, and that one draw of 20 features chooses a wrong
-bandwidth for strips. The gap of a fit is that of its last weights, and bounds how far its objective
-is above the optimum; in balls of this size it is a weak bound. The thesis's times are of another
-machine: compare Fourier with ReLU, not ours with theirs."""
+training rows. A first run that was stopped showed that a last batch of one row spoils a fit (mended
+in the solver), that 4 passes are too few for covtype, and that one draw of 20 features chooses a
+wrong bandwidth for strips. The gap of a fit is that of its last weights, and bounds how far its
+objective is above the optimum; in balls of this size it is a weak bound. The thesis's times are of
+another machine: compare Fourier with ReLU, not ours with theirs."""
