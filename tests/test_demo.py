@@ -12,7 +12,7 @@ from kitchensinks import demo
 def run_demo(*arguments):
     command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "kitchensinks.demo"]
     return subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600
     )
 
 

@@ -88,7 +88,7 @@ def run_plain(*arguments):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
         env=environment(),
     )
 
@@ -116,7 +116,7 @@ def run_in_terminal(*arguments):
     )
     os.close(slave)
     screen = screen_of(master)
-    return process.wait(timeout=120), screen
+    return process.wait(timeout=600), screen
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def terminal(monkeypatch):
                 patch.setattr(sys, name, stream)
             with pytest.raises(SystemExit) as stop:
                 app([str(one) for one in arguments])
-        reader.join(timeout=120)
+        reader.join(timeout=600)
         return stop.value.code or 0, screens[0]
 
     return run

@@ -35,7 +35,7 @@ def address():
 
 def get(address, path, method="GET", **headers):
     """Status, headers and body of an answer; `Host` is that of the server unless it is given."""
-    connection = HTTPConnection(*address, timeout=60)
+    connection = HTTPConnection(*address, timeout=600)
     connection.putrequest(method, path, skip_host=True)
     own = {"Host": f"127.0.0.1:{address[1]}", **headers}
     for name, value in own.items():
@@ -187,7 +187,7 @@ def test_the_command_serves_until_it_is_stopped(workshop):
         choices = json.loads(get(("127.0.0.1", port), "/choices")[2])
         assert choices["columns"] == ["size", "weight", "price", "id"]
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0

@@ -153,7 +153,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
         time.sleep(0.05)
     time.sleep(0.4)  # the folder is there a moment before the pass over the rows begins
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 1
     assert "Run the same" in said
     assert "Traceback" not in said

@@ -38,7 +38,7 @@ def slowly(block):
 
 @pytest.mark.parametrize("delay", [0.3, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_a_killed_worker_changes_nothing(client, rows, values, delay):
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
     X, y = spread_out(rows, values, chunks=(100,) * 12)
     X = X.map_blocks(slowly, dtype=X.dtype)
     process = next(iter(client.run(os.getpid).values()))

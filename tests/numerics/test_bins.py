@@ -9,6 +9,8 @@ from kitchensinks.numerics.bins import (
     bin_hashes_plain,
     leaf_names,
     leaf_names_plain,
+)
+from kitchensinks.numerics.combinations import (
     sum_into_bins,
     sum_into_bins_plain,
     sum_of_bins,

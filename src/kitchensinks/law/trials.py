@@ -16,8 +16,8 @@ from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.fitting.squared import effective_dimension
 from kitchensinks.law import constants
 from kitchensinks.numerics.arrays import Matrix
-from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.choices import first_least, strongest_least
+from kitchensinks.numerics.combinations import sum_of_bins
 from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.numerics.threads import in_order, row_tiles
 from kitchensinks.problem.bins import Bins

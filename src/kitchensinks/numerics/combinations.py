@@ -242,3 +242,34 @@ def scatter_plain(
         for part in links[m]:
             out[part] += out[offsets[-1] + m]
     out[offsets[1:] - 1] = 0.0
+
+
+def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
+    """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
+
+    columns (grids, n), −1 for a bin without a column; values (columns, outputs); out (n, outputs).
+    """
+    # −1 is the last place: its value is zero.
+    _sum_nodes(columns, np.concatenate([values, np.zeros((1, values.shape[1]))]), out)
+
+
+def sum_of_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
+    out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
+
+
+def sum_into_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
+    """out[columns[g, i]] += values_i for every grid: the transposed product.
+
+    columns (grids, n), −1 for a bin without a column; values (n, outputs); out (columns, outputs).
+    """
+    # No combinations; −1 is the last place, which is left out.
+    links, ends = np.empty((0, 2), columns.dtype), np.zeros(len(columns) + 1, np.int64)
+    sums = np.zeros((len(out) + 1, values.shape[1]))
+    _scatter(columns, links, ends, 0, values, sums)
+    out[:] = sums[:-1]
+
+
+def sum_into_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
+    out[:] = 0.0
+    for part in columns:
+        np.add.at(out, part[part >= 0], values[part >= 0])

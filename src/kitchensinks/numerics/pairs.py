@@ -15,6 +15,8 @@ Singles = NDArray[np.float32]
 
 # Parts whose sums are made apart, whatever the number of threads, and then added in their order.
 _PARTS = 8
+# Rows whose part below the diagonal is cleared together.
+_TILE = 64
 
 
 def _four_sums(columns: Singles, *_: AnyArray) -> Singles:
@@ -71,18 +73,12 @@ def pair_distances_plain(columns: Singles, out: Singles) -> None:
     out[above] = distances[above]
 
 
-@compiled()
-def _clear_lower(square: AnyArray) -> None:
-    for i in range(square.shape[0]):
-        for k in range(i):
-            square[i, k] = 0.0
-
-
 def clear_lower(matrix: AnyArray) -> None:
     """Put zeros below the diagonal of a matrix that has no more rows than columns."""
-    if len(matrix) > 1:
-        # A part of the columns is never contiguous: one specialisation serves whole rows too.
-        _clear_lower(matrix[:, : len(matrix)])
+    for first in range(0, len(matrix), _TILE):
+        own = slice(first, first + _TILE)
+        matrix[own, :first] = 0.0
+        matrix[own, own] = np.triu(matrix[own, own])
 
 
 @compiled()

@@ -9,7 +9,6 @@ may be longer than offsets[-1]; entries beyond it are not changed. alphas (1,) o
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import looped
@@ -117,26 +116,3 @@ def turn_plain(
 ) -> None:
     own = slice(offsets[0], offsets[-1])
     direction[own] = residual[own] / spread[own] + keep * direction[own]
-
-
-@looped(lambda places, *_: len(places))
-def put(
-    places: AnyArray,
-    source: AnyArray,
-    rows: AnyArray,
-    factors: AnyArray,
-    out: AnyArray,
-    begin: int,
-    end: int,
-) -> None:
-    """out[places[c]] = factors·source[rows[c]] for every c; factors (outputs,)."""
-    for c in range(begin, end):
-        place, row = places[c], rows[c]
-        for o in range(out.shape[1]):
-            out[place, o] = factors[o] * source[row, o]
-
-
-def put_plain(
-    places: Ints, source: Floats, rows: NDArray[np.int32], factors: Floats, out: Floats
-) -> None:
-    out[places] = factors * source[rows]

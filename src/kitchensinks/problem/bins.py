@@ -21,8 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
-from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
-from kitchensinks.numerics.combinations import combine, count_rows, gather, renumber, scatter
+from kitchensinks.numerics.combinations import (
+    combine,
+    count_rows,
+    gather,
+    renumber,
+    scatter,
+    sum_into_bins,
+    sum_of_bins,
+)
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.design import ProductDesign
 from kitchensinks.problem.losses import Array

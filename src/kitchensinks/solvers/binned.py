@@ -132,11 +132,10 @@ class _BinnedEquations:
         intercept = self.level - mean * self.fit_intercept
         n_outputs = self.part.shape[1]
         weights = np.zeros((self.bins.n_columns, n_outputs))
-        steps.put(shared.places, self.weights, shared.kept, np.ones(n_outputs), weights)
+        weights[shared.places] = self.weights[shared.kept]
         error = np.zeros((self.n_rows, n_outputs))
         error[shared.order] = (self.targets - intercept - self.part) * self.own
-        factors = np.broadcast_to(self.scale / self.alphas, n_outputs).copy()
-        steps.put(shared.alone, error, shared.owner, factors, weights)
+        weights[shared.alone] = error[shared.owner] * (self.scale / self.alphas)
         return weights, intercept
 
 

@@ -23,7 +23,6 @@ from kitchensinks.features.bases.parameters import known_bases, same_value, to_j
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
-from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
@@ -165,10 +164,7 @@ class Basis(Linked):
     def _scaled(self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None) -> Any:
         """φ(x; θ)·scale. A dense basis may write the result to `out` (n, columns)."""
         features = self.features(theta, rows)
-        if self.sparse:
-            features *= features.dtype.type(scale)
-        else:
-            affine(features, scale, np.zeros(features.shape[1]))
+        features *= features.dtype.type(scale)
         return features
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
