@@ -46,35 +46,27 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 def report(results: Results) -> Report:
     rows = {row["model"]: row for row in results.where(seed=0).rows}
-    loss, variance, train = (
-        results.by("model", of=key) for key in ("loss", "variance", "train_loss")
-    )
+    columns = {
+        "train_loss": "loss on training rows",
+        "loss": "mean squared loss",
+        "variance": "variance of the prediction",
+    }
+    found = {key: results.by("model", of=key) for key in columns}
+    loss, variance = found["loss"], found["variance"]
     lines = [
-        line
-        for name in rows
-        for line in (
-            Line(name, train[name], column="loss on training rows"),
-            Line(name, loss[name], column="mean squared loss"),
-            Line(name, variance[name], column="variance of the prediction"),
-        )
+        Line(name, found[key][name], column=told) for name in rows for key, told in columns.items()
     ]
     target = results.values("target_variance", model=nets.MODELS[0])
-    lines.append(Line("the target", target, column="variance of the prediction"))
-    random, shallow, deep = nets.MODELS
+    lines.append(Line("the target", target, column=columns["variance"]))
+    *others, deep = nets.MODELS
     claims = [
         Claim(
             "three layers learn a function closer to the true one",
-            [
-                below(loss[deep], loss[other], f"loss, against {other}")
-                for other in (random, shallow)
-            ],
+            [below(loss[deep], loss[other], f"loss, against {other}") for other in others],
         ),
         Claim(
             "random ReLU features learn a more regular function, and two layers a similar one",
-            [
-                below(variance[other], variance[deep], f"variance of {other}")
-                for other in (random, shallow)
-            ],
+            [below(variance[one], variance[deep], f"variance of {one}") for one in others],
         ),
     ]
 

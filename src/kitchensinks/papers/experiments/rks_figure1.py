@@ -42,7 +42,7 @@ _MORE = {(data, method, 1600): 30 for data in _SETS for method in _SEEDS if meth
 _MORE |= {("kddcup99", "squared, auto", count): 30 for count in (25, 6400)}
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "squared, auto": {"alpha": "auto", "fit_intercept": True},
+    "squared, auto": curves.OURS,
     "hinge": {"loss": "hinge", "alpha": 1e-5, "fit_intercept": True},
 }
 _RIDGE, _SECONDS = "squared, auto", "seconds of AdaBoost over ours"
