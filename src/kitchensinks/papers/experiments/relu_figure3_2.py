@@ -80,14 +80,14 @@ def report(results: Results) -> Report:
         Table(title, accurate, digits=3, case=case),
         Table("Accuracy lost by a wrong bandwidth", lost, digits=3, case="over all bandwidths"),
     ]
-    pair = ("ReLU", "Fourier")
     claims = [
         Claim(
             "Fourier features are more sensitive to the bandwidth than ReLU features",
             [
-                below(*(over(loss[name, kind], axis=0) for kind in pair), f"{name}: {told}")
+                below(relu, fourier, f"{name}: {told}")
                 for told, over in _OVER.items()
                 for name in sets
+                for relu, fourier in [[over(loss[name, k], axis=0) for k in ("ReLU", "Fourier")]]
             ],
         )
     ]

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +159,7 @@ def _spread_told(lines: list[Facts]) -> str:
     return f" ± deviation over {seeds} seeds"
 
 
-def _listed(table: Facts) -> tuple[Iterable[str], Iterable[Iterable[str]]]:
+def _listed(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     """Headings and rows, a row for each line; columns without entries are left out."""
     lines, digits = table["lines"], table["digits"]
     away = [line["difference"] for line in lines]
@@ -174,7 +174,7 @@ def _listed(table: Facts) -> tuple[Iterable[str], Iterable[Iterable[str]]]:
     return shown, zip(*shown.values(), strict=True)
 
 
-def _two_ways(table: Facts) -> tuple[Iterable[str], Iterable[Iterable[str]]]:
+def _two_ways(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     """Headings and rows, a row for each label and a column for each `column` of the lines."""
     lines, digits = table["lines"], table["digits"]
     columns, labels = (
