@@ -22,14 +22,12 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     """Predictions on test rows in order of their radius, and how much they vary with it."""
-    n_rows, n_test, nodes, most = (1000, 800, 40, 10) if quick else (10_000, 5000, NODES, EPOCHS)
-    sizes = nets.Sizes(n_rows, n_test)
+    sizes, nodes, most = ((1000, 800), 40, 10) if quick else ((10_000, 5000), NODES, EPOCHS)
     data = nets.separation(*sizes, cell["seed"])
-    targets, truth = data["regression"]
-    found = nets.fitted(cell["model"], nodes, "regression", sizes, most, cell["seed"])
-    predicted = found.model.predict(data["others"])
-    train = nets.error_of(found.model.predict(data["rows"]), targets, "regression")
-    order = np.argsort(data["radius"])[:: max(1, n_test // SHOWN)]
+    _, truth = data["regression"]
+    model, found = nets.fitted(cell["model"], nodes, "regression", sizes, most, cell["seed"])
+    predicted = model.predict(data["others"])
+    order = np.argsort(data["radius"])[:: max(1, len(truth) // SHOWN)]
     return {
         "radius": data["radius"][order],
         "truth": truth[order],
@@ -37,10 +35,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         "loss": float(np.mean((predicted - truth) ** 2)),
         "variance": float(np.var(predicted)),
         "target_variance": float(np.var(truth)),
-        "epochs": found.epochs,
-        "limit": found.limit,
-        "train_loss": train,
-        **found.evidence(train),
+        "train_loss": found.pop("train_error"),
+        **found,
     }
 
 

@@ -26,21 +26,16 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    n_rows, n_test, most = (1000, 1000, 10) if quick else (10_000, 5000, EPOCHS)
-    sizes = nets.Sizes(n_rows, n_test)
+    sizes, most = ((1000, 1000), 10) if quick else ((10_000, 5000), EPOCHS)
     data, task = nets.separation(*sizes, cell["seed"]), cell["task"]
-    targets, truth = data[task]
+    _, truth = data[task]
     with Stopwatch() as watch:
-        found = nets.fitted(cell["model"], cell["nodes"], task, sizes, most, cell["seed"])
-    train = nets.error_of(found.model.predict(data["rows"]), targets, task)
+        model, found = nets.fitted(cell["model"], cell["nodes"], task, sizes, most, cell["seed"])
     return {
-        "train_error": train,
-        "error": nets.error_of(found.model.predict(data["others"]), truth, task),
+        "error": nets.error_of(model.predict(data["others"]), truth, task),
         "fit_seconds": watch.processor,
         "target_variance": float(truth.var()),
-        "epochs": found.epochs,
-        "limit": found.limit,
-        **found.evidence(train),
+        **found,
     }
 
 

@@ -32,7 +32,7 @@ _COUNTS = {
     "hinge": (400, 1600),
     "adaboost": (1, 5, 25, 50, 100, 200),
 }
-_QUICK = {"squared": (25, 100), "squared, auto": (100,), "hinge": (100,), "adaboost": (5, 25)}
+_QUICK = {"squared": (25, 100), "squared, auto": (25, 100), "hinge": (100,), "adaboost": (5, 25)}
 _SEEDS = {"squared": 10, "squared, auto": 10, "hinge": 10, "adaboost": 1}
 # The largest K on UCI HAR, whose 761 columns take AdaBoost a second a round. It has some 5000 rows:
 # 6400 stumps interpolate, with an error of 41 % without a ridge, so that they have one there.
