@@ -22,22 +22,6 @@ from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import numeric_rows
 from kitchensinks.tables.view import Given
 
-__all__ = [
-    "ComponentsDisplay",
-    "DimensionDisplay",
-    "EmbeddingDisplay",
-    "KernelErrorDisplay",
-    "LeverageDisplay",
-    "RidgePathDisplay",
-    "SpectrumDisplay",
-    "SuggestionDisplay",
-    "TrialsDisplay",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
 
 def new_axes() -> Any:
     try:
@@ -406,3 +390,11 @@ class EmbeddingDisplay(_Display):
                 ax.scatter(across[own], up[own], s=8, label=str(label))
             ax.legend()
         ax.set(xlabel="first coordinate", ylabel="second coordinate")
+
+
+# The displays alone.
+__all__ = sorted(name for name in globals() if name.endswith("Display") and name[0] != "_")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -127,7 +127,7 @@ class _StackedSinks(Linked):
         if number:
             own = int(Words(self.seed_, number, Stream.STACKED_LAYERS).raw(1)[0])
         return KitchenSinkRegressor(
-            Fourier() if self.basis is None else self.basis,
+            self._meant("basis"),
             self.n_components,
             alpha=self.alpha,
             standardize=False,
