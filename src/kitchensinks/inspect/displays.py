@@ -19,7 +19,7 @@ from kitchensinks.features.bases.leverage import check_eigenvalues, effective_di
 from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.state import seed_of
-from kitchensinks.tables.arrays import numeric_rows
+from kitchensinks.tables.arrays import densify, numeric_rows
 from kitchensinks.tables.view import Given
 
 
@@ -203,8 +203,7 @@ class KernelErrorDisplay(_Display):
         for count in n_components:
             drawn = resolved.draw(seed, points.shape[1], int(count))
             features = resolved.learn_draw(drawn, points).scaled_features(points)
-            product = features @ features.T
-            gaps.append(np.asarray(product.toarray() if resolved.sparse else product) - kernel)
+            gaps.append(densify(features @ features.T) - kernel)
         largest = np.array([np.abs(gap).max() for gap in gaps])
         typical = np.array([np.sqrt(np.mean(gap**2)) for gap in gaps])
         return cls(tuple(n_components), largest, typical).plot(ax)

@@ -18,13 +18,12 @@ from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.links import Linked
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.fitting.settings import Solver
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False)

@@ -1,10 +1,9 @@
 """Random bases, Table I: least squares on random bases against exact kernel machines.
 
-The paper names neither bandwidths nor the scaling of the columns. Here every method takes both (and
-the exact machines their C) from rows held out of the training part: columns standardised, or as
-they come; bandwidths by steps of four from the median rule's until the error rises on both sides. A
-seed names the split of the rows (of sets without an official one), the rows held out and the draw.
-Times are those of the last fit.
+The paper names neither bandwidths nor the scaling of the columns: every method takes both (and the
+exact machines their C) from held-out rows, bandwidths by steps of four until the error rises on
+both sides. A seed names the split (of sets without an official one), the rows held out and the
+draw.
 """
 
 from functools import lru_cache, partial

@@ -71,6 +71,12 @@ def percent_wrong(predicted: np.ndarray, targets: np.ndarray) -> float:
     return 100.0 * float(np.mean(predicted != targets))
 
 
+def error_after_fit(model: Any, data: Dataset) -> float:
+    """Percent of the test rows that are wrong after a fit to the training rows."""
+    fit_quietly(model, data.X_train, data.y_train)
+    return percent_wrong(model.predict(data.X_test), data.y_test)
+
+
 def standardised(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
     """Rows minus the column means of `like`, over its deviations; constant columns are centred."""
     deviation = like.std(axis=0)

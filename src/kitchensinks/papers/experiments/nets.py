@@ -1,8 +1,4 @@
-"""The models of the thesis's depth-separation study, at equal numbers of parameters.
-
-The nets are scikit-learn's: small and dense as they are, another library would be a large
-dependency for the same answer.
-"""
+"""The models of the thesis's depth-separation study, at equal numbers of parameters."""
 
 import math
 from functools import lru_cache

@@ -14,12 +14,11 @@ from kitchensinks.papers.datasets import Dataset
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import (
     best_factor,
+    error_after_fit,
     evidence,
-    fit_quietly,
     inner_split,
     load,
     part,
-    percent_wrong,
     standardised,
 )
 from kitchensinks.papers.experiments.study import Cell, Groups
@@ -57,8 +56,7 @@ def chosen(name: str, features: str, pool: int, quick: bool) -> tuple[Any, float
 
     def error(alpha: float, gamma: float) -> float:
         model = _classifier(basis(gamma), 40 if quick else SCREENED, alpha, SCREEN_SEED)
-        fit_quietly(model, trial.X_train, trial.y_train)
-        found[gamma, alpha] = percent_wrong(model.predict(trial.X_test), trial.y_test)
+        found[gamma, alpha] = error_after_fit(model, trial)
         return found[gamma, alpha]
 
     def least(gamma: float) -> float:
@@ -94,9 +92,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         if cell.get("projections") is not None:
             basis = ks.Maxout(pool, projections=cell["projections"])
         model = _classifier(basis, cell["m"], alpha, cell["seed"])
-    fit_quietly(model, data.X_train, data.y_train)
-    error = percent_wrong(model.predict(data.X_test), data.y_test)
-    return {"error": error, **settings, **evidence(model)}
+    return {"error": error_after_fit(model, data), **settings, **evidence(model)}
 
 
 def _classifier(basis: Any, count: int, alpha: float, seed: int) -> Any:

@@ -104,7 +104,7 @@ def _screened(name: str, basis: str, quick: bool) -> tuple[float, float, float]:
         return *_parameters(name, basis, rows, (0, 0)), 0.0
     kind = _kind(name)
     epochs, n_rows = EPOCHS[kind], SCREENED[kind]
-    held = n_rows if _kind(name) == "plane" else HELD
+    held = n_rows if kind == "plane" else HELD
     parts = [_screening_rows(name, n_rows + held, draw) for draw in range(DRAWS[kind])]
     first = parts[0][0]
 

@@ -13,7 +13,6 @@ _bound = checked(
     **RULES
     | {
         "index": count("i, which entropy number: that of 2^(i-1) balls"),
-        "n_rows": count("the number of training rows, the thesis's m"),
         "level": positive("r, the largest regularised excess risk of the class"),
         "ridge": Rule("the regularisation λ", "a number between 0 and 1/2", lambda v: 0 < v < 0.5),
         "spread": positive("ρ, the largest ‖h‖ of the class on the rows"),

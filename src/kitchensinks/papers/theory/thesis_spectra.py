@@ -10,17 +10,18 @@ import math
 
 from scipy.special import gammainc, lambertw
 
-from kitchensinks.papers.theory._shared import DELTA, above, checked, count, positive
+from kitchensinks.papers.theory._shared import DELTA, Rule, checked, count, positive
 
-# What the arguments mean in this file and in `thesis_svm`.
+# What the arguments mean in this file, in `thesis_local` and in `thesis_svm`.
 RULES = {
     "leverage": positive("the largest leverage d_max"),
     "mu": positive("the regularisation μ of the operator"),
     "norm": positive("‖f‖, the norm of the target"),
     "feature_bound": positive("the largest |φ|, κ"),
     "n_features": count("the number of drawn features, the thesis's N"),
+    "n_rows": count("the number of training rows, the thesis's m"),
     "scale": positive("the factor of the law of the eigenvalues, c₁ or c₃"),
-    "exponent": above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
+    "exponent": Rule("the c₂ of λ_i <= c₁·i^(-c₂)", "a finite number above 1", lambda v: v > 1),
     "rate": positive("the c₄ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
     "n_inputs": count("the number of inputs, d"),
     "index": count("i, the rank of the eigenvalue, from 1"),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scipy.special import gammaincc
 
-from kitchensinks.papers.theory._shared import Rule, checked, count, nonnegative, positive
+from kitchensinks.papers.theory._shared import Rule, checked, nonnegative, positive
 from kitchensinks.papers.theory.thesis_spectra import (
     RULES,
     gaussian_freedom,
@@ -25,7 +25,6 @@ from kitchensinks.papers.theory.thesis_spectra import (
 _bound = checked(
     **RULES
     | {
-        "n_rows": count("the number of training rows, the thesis's m"),
         "norm": positive("the norm R of the function that stands for the Bayes classifier"),
         "gap": nonnegative("the distance ε to the Bayes classifier"),
         "margin": positive("the distance τ between the classes"),
