@@ -295,8 +295,9 @@ def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[R
     columns = {str(sample.names[place]): sample.column(place) for place in shown}
 
     def row(place: int) -> Row:
-        shown = {name: in_words(column[place]) for name, column in columns.items()}
-        values = {k: None if str(v) in ("nan", "NaT", "<NA>") else v for k, v in shown.items()}
+        cells = {name: column[place] for name, column in columns.items()}
+        missing = ("nan", "NaT", "<NA>")
+        values = {k: None if str(v) in missing else in_words(v) for k, v in cells.items()}
         both = in_words(sample.y[place]), in_words(predictions[place])
         return Row(place, *both, float(certainty[place]), values)
 
