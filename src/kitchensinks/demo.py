@@ -36,8 +36,6 @@ TREES = "boosted trees"
 LINEAR = "none (linear)"
 
 SEED = 0
-
-
 # A basis, a law that is learned, or None for a baseline.
 Choice: TypeAlias = Basis | Learned | None
 
@@ -57,7 +55,7 @@ QUICK = Size(n_components=60, curve=(15, 60), n_train=200, n_test=500, n_real=40
 
 
 class Fit(NamedTuple):
-    """One fitted model, its test error in percent, and the seconds of fit and predict."""
+    """One fitted model, its test error in percent to one decimal, seconds of fit and predict."""
 
     data: Dataset
     basis: str
@@ -105,16 +103,16 @@ def fit_and_score(data: Dataset, label: str, basis: Choice, n_components: int) -
     The error is the percentage of wrong classes; in regression it is the root mean square error in
     percent of the standard deviation of the targets.
     """
-    regression, model = data.task == "regression", unfitted(data.task, label, basis, n_components)
+    model = unfitted(data.task, label, basis, n_components)
     start = time.perf_counter()
     predicted = model.fit(data.X_train, data.y_train).predict(data.X_test)
     seconds = time.perf_counter() - start
-    if regression:
+    if data.task == "regression":
         error = np.sqrt(np.mean((predicted - data.y_test) ** 2)) / data.y_test.std()
     else:
         error = np.mean(predicted != data.y_test)
     count = n_components if isinstance(basis, Basis) else None
-    return Fit(data, label, count, 100 * float(error), seconds, model)
+    return Fit(data, label, count, round(100 * float(error), 1), seconds, model)
 
 
 def unfitted(task: str, label: str, basis: Choice, n_components: int) -> Any:
@@ -144,9 +142,9 @@ def table(fits: Sequence[Fit]) -> Iterator[str]:
     yield header
     for name, own in by_set(fits).items():
         yield rule
-        lowest = lowest_error(own)
+        lowest = min(fit.error for fit in own)
         for number, fit in enumerate(own):
-            star = "*" if round(fit.error, 1) == lowest else " "
+            star = "*" if fit.error == lowest else " "
             yield (
                 f"{'' if number else name:<14} {fit.basis:<18} {fit.n_components or '-':>4}  "
                 f"{fit.error:>12.1f} {star} {fit.seconds:>7.2f}"
@@ -159,11 +157,6 @@ def by_set(fits: Sequence[Fit]) -> dict[str, list[Fit]]:
     for fit in fits:
         groups.setdefault(fit.data.name, []).append(fit)
     return groups
-
-
-def lowest_error(fits: Sequence[Fit]) -> float:
-    """The lowest error as it is printed: to one decimal."""
-    return min(round(fit.error, 1) for fit in fits)
 
 
 NOTES = """\
@@ -182,11 +175,11 @@ def save_boundaries(fits: Sequence[Fit], size: Size, path: Path) -> None:
     figure = Figure(figsize=(1.55 * len(labels) + 0.4, 1.72 * len(groups) + 0.7))
     axes = figure.subplots(len(groups), len(labels), squeeze=False)
     for row, (name, own) in zip(axes, groups.items(), strict=True):
-        lowest = lowest_error(own)
+        lowest = min(fit.error for fit in own)
         row[0].set_ylabel(name, fontsize=11)
         for panel, fit in zip(row, own, strict=True):
             draw_boundary(fit, size.grid, panel)
-            weight = "bold" if round(fit.error, 1) == lowest else "normal"
+            weight = "bold" if fit.error == lowest else "normal"
             panel.set_title(f"{fit.error:.1f} %", fontsize=9.5, pad=3, fontweight=weight)
     for panel, label in zip(axes[0], labels, strict=True):
         panel.annotate(label, (0.5, 1.2), xycoords="axes fraction", ha="center", fontsize=10)
@@ -209,16 +202,8 @@ def draw_boundary(fit: Fit, grid: int, panel: Any) -> None:
     score = fit.model.decision_function(places).reshape(grid, grid)
     # Labels are -1 and +1: a score beyond 1.6 says no more than "sure". Limits of twice that keep
     # the colours pale, so that the training rows show.
-    panel.imshow(
-        np.clip(score, -1.6, 1.6),
-        extent=(across[0], across[-1], up[0], up[-1]),
-        origin="lower",
-        aspect="auto",
-        cmap="RdBu_r",
-        vmin=-3.2,
-        vmax=3.2,
-        interpolation="nearest",
-    )
+    shown = np.clip(score, -1.6, 1.6)
+    panel.pcolormesh(across, up, shown, cmap="RdBu_r", vmin=-3.2, vmax=3.2, rasterized=True)
     if score.min() < 0 < score.max():
         panel.contour(across, up, score, [0.0], colors="black", linewidths=0.9)
     colours = np.where(labels > 0, "#8c1020", "#123f7a")
@@ -243,17 +228,15 @@ def save_curves(fits: Sequence[Fit], path: Path) -> None:
 
 def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
     """The errors of one set against K; the linear ridge, which has no K, is a dashed line."""
-    points = {(fit.basis, fit.n_components): fit.error for fit in fits if fit.n_components}
     for number, label in enumerate(bases_for(2)):
-        curve = sorted((count, error) for (basis, count), error in points.items() if basis == label)
-        across, up = zip(*curve, strict=True) if curve else ((), ())
-        panel.plot(across, up, "o-", color=f"C{number}", ms=3.5)
+        curve = sorted((fit.n_components, fit.error) for fit in fits if fit.basis == label)
+        panel.plot(*(np.array(curve).T if curve else ((), ())), "o-", color=f"C{number}", ms=3.5)
     (linear,) = (fit for fit in fits if fit.basis == LINEAR)
     panel.axhline(linear.error, color="grey", ls="--", lw=1)
     unit = "RMSE, % of spread" if linear.data.task == "regression" else "% wrong"
     panel.set(xscale="log", title=linear.data.name, ylabel=f"test {unit}")
     panel.set_xlabel("K, number of features")
-    counts = sorted({count for _, count in points})
+    counts = sorted({fit.n_components for fit in fits if fit.n_components})
     panel.set_xticks(counts, [str(count) for count in counts])
     panel.minorticks_off()
     panel.grid(alpha=0.25)
@@ -302,15 +285,13 @@ def say(text: str) -> None:
 
 def with_curves(fits: list[Fit], size: Size) -> list[Fit]:
     """These fits, and those with other numbers of components."""
-    growing = list(fits)
-    for fit in [fit for fit in fits if fit.n_components]:
-        basis = fit.model.basis
-        for count in size.curve:
-            # A sparse basis has many columns per draw, so its curve ends at the K of the table.
-            more = count > size.n_components and basis.sparse
-            if count != size.n_components and not more:
-                growing.append(fit_and_score(fit.data, fit.basis, basis, count))
-    return growing
+    # A sparse basis has many columns per draw, so its curve ends at the K of the table.
+    return fits + [
+        fit_and_score(fit.data, fit.basis, fit.model.basis, count)
+        for fit in fits
+        for count in (size.curve if fit.n_components else ())
+        if count < size.n_components or (count > size.n_components and not fit.model.basis.sparse)
+    ]
 
 
 def trouble(out: Path) -> str | None:

@@ -19,24 +19,8 @@ from kitchensinks.features.bases.leverage import check_eigenvalues, effective_di
 from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.state import seed_of
-from kitchensinks.tables.arrays import numeric_rows
+from kitchensinks.tables.arrays import densify, numeric_rows
 from kitchensinks.tables.view import Given
-
-__all__ = [
-    "ComponentsDisplay",
-    "DimensionDisplay",
-    "EmbeddingDisplay",
-    "KernelErrorDisplay",
-    "LeverageDisplay",
-    "RidgePathDisplay",
-    "SpectrumDisplay",
-    "SuggestionDisplay",
-    "TrialsDisplay",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
 
 
 def new_axes() -> Any:
@@ -219,8 +203,7 @@ class KernelErrorDisplay(_Display):
         for count in n_components:
             drawn = resolved.draw(seed, points.shape[1], int(count))
             features = resolved.learn_draw(drawn, points).scaled_features(points)
-            product = features @ features.T
-            gaps.append(np.asarray(product.toarray() if resolved.sparse else product) - kernel)
+            gaps.append(densify(features @ features.T) - kernel)
         largest = np.array([np.abs(gap).max() for gap in gaps])
         typical = np.array([np.sqrt(np.mean(gap**2)) for gap in gaps])
         return cls(tuple(n_components), largest, typical).plot(ax)
@@ -406,3 +389,11 @@ class EmbeddingDisplay(_Display):
                 ax.scatter(across[own], up[own], s=8, label=str(label))
             ax.legend()
         ax.set(xlabel="first coordinate", ylabel="second coordinate")
+
+
+# The displays alone.
+__all__ = sorted(name for name in globals() if name.endswith("Display") and name[0] != "_")
+
+
+def __dir__() -> list[str]:
+    return __all__

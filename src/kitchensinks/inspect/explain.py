@@ -30,7 +30,6 @@ _BACKGROUND_ROWS = 100
 _ENTRIES = 2**22
 # Rows, and columns of each, that the repr of an explanation shows.
 _SHOWN = 3
-_METHODS = ("predict", "predict_proba", "decision_function")
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,9 +231,11 @@ def explain(
             found = [value.sampled(row, end, orders) for row, end in zip(rows, ends, strict=True)]
     shape = (len(rows), len(groups.names), ends.shape[1])
     contributions, errors = (np.array([one[k] for one in found]).reshape(shape) for k in (0, 1))
-    outputs = _outputs(state, ends.shape[1])
-    base = value.base
-    if outputs is None:
+    base, outputs = value.base, None
+    if len(base) > 1:
+        own = state.targets
+        outputs = list(own.labels if isinstance(own, Classes) else range(len(base)))
+    else:
         contributions, errors, ends = contributions[..., 0], errors[..., 0], ends[:, 0]
         base = float(base[0])
     parts = contributions, errors, base, ends, groups.names, _given(X, groups)
@@ -243,19 +244,12 @@ def explain(
 
 def _method(state: State, method: str | None) -> str:
     classes = isinstance(state.targets, Classes)
-    known = _METHODS[1:] if classes else _METHODS[:1]
+    known = ("predict_proba", "decision_function") if classes else ("predict",)
     if method is None:
         return known[0]
     if method not in known:
         raise ValueError(f"method={method!r}: need {' or '.join(map(repr, known))} for this model.")
     return method
-
-
-def _outputs(state: State, count: int) -> list[Any] | None:
-    """Names of several outputs: classes, or places."""
-    if count == 1:
-        return None
-    return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
 
 
 def _background(
@@ -271,7 +265,14 @@ def _background(
         (rows, _, weights), which = state.kept.batch, "fitted rows"
     else:
         rows, which = explained, "of the rows explained"
-        _warn_forgotten(explained)
+        why = "background=None, and this model remembers no fitted rows"
+        if (explained == explained[:1]).all():
+            raise ValueError(f"{why}: give some training rows to compare these with as background.")
+        warnings.warn(
+            f"{why}: the rows of X are compared with each other. Give training rows as background "
+            "to compare with those.",
+            stacklevel=3,
+        )
     places = _spread(row_keys(rows, state.law.features.seed), weights)
     count = len(np.unique(places))
     told = f"{count} {which}" if count == len(places) else f"{count} different {which} by weight"
@@ -290,18 +291,6 @@ def _spread(keys: Keys, weights: Floats | None) -> Ints:
     total = np.cumsum(weights[order])
     steps = (np.arange(_BACKGROUND_ROWS) + 0.5) / _BACKGROUND_ROWS
     return np.asarray(order[np.searchsorted(total, steps * total[-1])])
-
-
-def _warn_forgotten(explained: AnyArray) -> None:
-    """Say that rows are compared with each other; an error where all of them are equal."""
-    why = "background=None, and this model remembers no fitted rows"
-    if (explained == explained[:1]).all():
-        raise ValueError(f"{why}: give some training rows to compare these with as background.")
-    warnings.warn(
-        f"{why}: the rows of X are compared with each other. Give training rows as background to "
-        "compare with those.",
-        stacklevel=4,
-    )
 
 
 def _given(X: Given, groups: Groups) -> AnyArray:

@@ -12,6 +12,7 @@ from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.law.values import short_name
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.tables.arrays import densify
 
 # Grid points along each side of the picture of the model.
 SIDE = 64
@@ -140,8 +141,7 @@ def _kernels(frozen: Frozen, place: Floats, grid: Floats) -> tuple[Floats | None
     """The exact kernel at a place, None where it is not known, and the product of features."""
     rows = frozen.scaled(np.vstack([place, grid]).astype(frozen.dtype))
     features = frozen.draw.scaled_features(rows)
-    product = features[1:] @ features[:1].T
-    product = product.toarray() if sparse.issparse(product) else product
+    product = densify(features[1:] @ features[:1].T)
     try:
         exact = np.asarray(frozen.basis.kernel(rows[:1], rows[1:]), dtype=np.float64).ravel()
     except (NotImplementedError, ValueError):

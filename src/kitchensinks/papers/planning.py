@@ -10,17 +10,17 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.leverage import effective_dimension, eigen, require_dense
 from kitchensinks.features.spectrum import Decay, decay_rates
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.papers.theory.thesis_spectra import leverage_features
 from kitchensinks.solvers.path import alpha_grid
 from kitchensinks.tables.arrays import densify
 
-Floats = NDArray[np.float64]
 # Leave-one-out errors that exceed the kernel's own by no more count as its equal.
 _CLOSE = 1.02
 # Draws that are tried are powers of two times the first, up to the last.

@@ -39,16 +39,6 @@ _COVERAGE = 0.9
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A trial of the law: squared error in units of the targets' variance."""
-
-    stage: str
-    what: str
-    rows: int
-    error: float
-
-
-@dataclass(frozen=True)
 class Measured:
     """A number with the standard error that the number of rows leaves, where that is known."""
 
@@ -96,7 +86,7 @@ class Report:
     rows: int
     fitted: dict[str, str]
     certificate: dict[str, str]
-    trials: list[Tried]
+    trials: list[Trial]
     note: str
     score: list[Measured]
     compared: list[Compared]
@@ -115,8 +105,7 @@ class Report:
 
     def to_dict(self) -> Facts:
         """The facts as lists, dictionaries, text and numbers; None for numbers without a value."""
-        found: Facts = _plain(asdict(self))
-        return found
+        return dict(_plain(asdict(self)))
 
     def to_json(self) -> str:
         """The facts as JSON."""
@@ -130,12 +119,12 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, or with a name that ends in .json the facts, whole or not at all."""
-        json_wanted = str(path).lower().endswith(".json")
-        if not json_wanted and not str(path).lower().endswith((".html", ".htm")):
+        ways = {".json": self.to_json, ".html": self.to_html, ".htm": self.to_html}
+        wanted = ways.get(Path(path).suffix.lower())
+        if wanted is None:
             raise ValueError(f"path={str(path)!r}: need a name that ends in .html or .json.")
         with atomic(Path(path)) as temporary:
-            text = self.to_json() if json_wanted else self.to_html()
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(wanted(), encoding="utf-8")
 
     def __repr__(self) -> str:
         parts = [f"{one.name} {_short(one.value)}" for one in self.score]
@@ -160,15 +149,15 @@ def report(model: Fitted, X: Given, y: ArrayLike, compare: bool = True) -> Repor
     outside = model.outside(sample.X)
     sure, unsure = _extremes(sample, answers, order[:_LISTED])
     labels, confusion = _confusion(sample, answers) if classes is not None else ([], [])
-    law = model.state_.law
+    law, record = model.state_.law, model.state_.law.record
     return Report(
         title=f"{type(model).__name__} with {short_name(law.features.basis).partition('(')[0]}",
         task="regression" if classes is None else "classification",
         rows=len(sample.y),
         fitted=_fitted(model),
         certificate=_certificate(model),
-        trials=[] if law.record is None else [_tried(trial) for trial in law.record.trials],
-        note=law.note or ("" if law.record is None else law.record.reason),
+        trials=[] if record is None else list(record.trials),
+        note=law.note or ("" if record is None else record.reason),
         score=_score(sample, answers),
         compared=compared(sample) if compare else [],
         calibration={} if classes is None else _calibration(sample, answers),
@@ -226,26 +215,17 @@ def _certificate(model: Fitted) -> dict[str, str]:
     }
 
 
-def _tried(trial: Trial) -> Tried:
-    return Tried(trial.stage, trial.what, int(trial.rows), float(trial.error))
-
-
 # -- how good it is ---------------------------------------------------------------------------
 
 
 def _score(sample: Sample, answers: Floats) -> list[Measured]:
-    count, losses = len(sample.y), sample.losses(answers)
-    root = math.sqrt(count)
+    losses, root = sample.losses(answers), math.sqrt(len(sample.y))
+    error, spread = float(losses.mean()), float(losses.std()) / root
     if sample.classes is not None:
         right = float(np.mean(sample.labels[answers.argmax(axis=1)] == sample.y))
-        spread = float(losses.std()) / root
-        return [
-            Measured("accuracy", right, math.sqrt(right * (1.0 - right)) / root),
-            Measured("log loss", float(losses.mean()), spread),
-        ]
-    y = sample.y.astype(np.float64)
-    error, variance = float(losses.mean()), float(y.var())
-    rmse, spread = math.sqrt(error), float(losses.std()) / root
+        share = Measured("accuracy", right, math.sqrt(right * (1.0 - right)) / root)
+        return [share, Measured("log loss", error, spread)]
+    rmse, variance = math.sqrt(error), float(sample.y.astype(np.float64).var())
     found = [
         Measured("RMSE", rmse, 0.5 * spread / rmse if rmse > 0 else 0.0),
         Measured("mean absolute error", float(np.sqrt(losses).mean()), None),
@@ -257,27 +237,22 @@ def _score(sample: Sample, answers: Floats) -> list[Measured]:
 
 def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
     """For two classes of the second, for more of every class among the most frequent."""
-    classes = sample.classes
-    assert classes is not None
-    own = [1] if len(classes) == 2 else sample.frequent[:4]
+    classes = sample.labels.tolist()
     found = {}
-    for place in own:
+    for place in [1] if len(classes) == 2 else sample.frequent[:4]:
         chance, is_it = answers[:, place], sample.y == classes[place]
         edges = np.unique(np.quantile(chance, np.linspace(0.0, 1.0, _BINS + 1)))
         which = np.clip(np.searchsorted(edges, chance, side="right") - 1, 0, max(len(edges) - 2, 0))
-        bins = []
-        for number in np.unique(which):
-            inside = which == number
-            mean, share = float(chance[inside].mean()), float(is_it[inside].mean())
-            bins.append(Bin(mean, share, int(inside.sum())))
-        found[str(classes[place])] = bins
+        bins = [which == number for number in np.unique(which)]
+        found[str(classes[place])] = [
+            Bin(float(chance[own].mean()), float(is_it[own].mean()), int(own.sum())) for own in bins
+        ]
     return found
 
 
 def _confusion(sample: Sample, answers: Floats) -> tuple[list[str], list[list[int]]]:
     """Names of the classes, and counts: a line for each true class, a column for each predicted."""
-    classes = sample.classes
-    assert classes is not None
+    classes = sample.labels.tolist()
     shown = sorted(sample.frequent[:_CLASSES])
     names = [str(classes[place]) for place in shown]
     code = {classes[place]: number for number, place in enumerate(shown)}
@@ -307,11 +282,6 @@ def _coverage(sample: Sample) -> float | None:
     return float(np.mean((lower <= sample.y) & (sample.y <= upper)))
 
 
-def _or_none(value: Any) -> Any:
-    """A value in words; None if it is missing."""
-    return None if str(value) in ("nan", "NaT", "<NA>") else in_words(value)
-
-
 def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[Row], list[Row]]:
     """Rows of most and of least certainty; for numbers, of least and of largest error."""
     classes = sample.classes
@@ -325,12 +295,14 @@ def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[R
     columns = {str(sample.names[place]): sample.column(place) for place in shown}
 
     def row(place: int) -> Row:
-        values = {name: _or_none(column[place]) for name, column in columns.items()}
-        truth = in_words(sample.y[place])
-        return Row(place, truth, in_words(predictions[place]), float(certainty[place]), values)
+        cells = {name: column[place] for name, column in columns.items()}
+        missing = ("nan", "NaT", "<NA>")
+        values = {k: None if str(v) in missing else in_words(v) for k, v in cells.items()}
+        both = in_words(sample.y[place]), in_words(predictions[place])
+        return Row(place, *both, float(certainty[place]), values)
 
-    last, first = order[::-1][:_LISTED].tolist(), order[:_LISTED].tolist()
-    return [row(place) for place in last], [row(place) for place in first]
+    surest, least = order[::-1][:_LISTED].tolist(), order[:_LISTED].tolist()
+    return [*map(row, surest)], [*map(row, least)]
 
 
 # -- plain values -----------------------------------------------------------------------------

@@ -85,9 +85,12 @@ def _cell(value: object) -> str:
     if value is None:
         return '<td class="number">–</td>'
     if _is_number(value):
-        text = f"{value:,}" if isinstance(value, int) else svg.number(value)
-        return f'<td class="number">{text}</td>'
+        return f'<td class="number">{_number(value)}</td>'
     return f"<td>{escape(svg.shortened(str(value), 200))}</td>"
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else svg.number(value)
 
 
 def _is_number(value: object) -> TypeGuard[float | int]:
@@ -141,7 +144,7 @@ def _shaded(
         marked = "".join(
             f'<td class="number" style="background:rgba(var(--shade),'
             f'{0.45 * (float(value) - low) / room:.2f})">'
-            f"{f'{value:,}' if isinstance(value, int) else svg.number(value)}</td>"
+            f"{_number(value)}</td>"
             for value in line
         )
         lines.append(
@@ -176,11 +179,10 @@ def _score(report: Report) -> str:
             f"Three models fitted to three quarters of these rows: {what} on the others. The law "
             "is that of this model, which may have been learned from some of them."
         )
-        names = [one.name.partition(" (")[0] for one in report.compared]
-        errors = [one.error for one in report.compared]
-        spread = [one.standard_error for one in report.compared]
-        parts.append(_figure(svg.bars(f"{what} of three models", names, errors, spread), caption))
         lines = [(one.name, one.error, one.standard_error, one.seconds) for one in report.compared]
+        models, errors, spread, _ = zip(*lines, strict=True)
+        short = [name.partition(" (")[0] for name in models]
+        parts.append(_figure(svg.bars(f"{what} of three models", short, errors, spread), caption))
         parts.append(
             _table("The same in numbers", ["model", what, "±", "seconds, one thread"], lines)
         )
@@ -192,18 +194,11 @@ def _score(report: Report) -> str:
     parts += [_calibrated(name, report) for name in report.calibration]
     if report.pairs:
         truth, answers = zip(*report.pairs, strict=True)
-        picture = svg.points(
-            "predicted against true numbers", truth, answers, "true", "predicted", diagonal=True
-        )
+        title = "predicted against true numbers"
+        picture = svg.points(title, truth, answers, "true", "predicted", diagonal=True)
         parts.append(_figure(picture, f"{len(truth):,} rows; on the dashed line both are equal."))
-        residuals = [y - f for y, f in report.pairs]
-        picture = svg.points(
-            "residuals against predicted numbers",
-            answers,
-            residuals,
-            "predicted",
-            "true − predicted",
-        )
+        residuals, title = [y - f for y, f in report.pairs], "residuals against predicted numbers"
+        picture = svg.points(title, answers, residuals, "predicted", "true − predicted")
         parts.append(_figure(picture, "Residuals of the same rows."))
     parts.append("</div>")
     if report.coverage is not None:
@@ -216,15 +211,9 @@ def _score(report: Report) -> str:
 def _calibrated(name: str, report: Report) -> str:
     bins = report.calibration[name]
     chances, shares = [one.probability for one in bins], [one.share for one in bins]
-    picture = svg.points(
-        f"calibration of {name}",
-        chances,
-        shares,
-        f"predicted probability of {name}",
-        "share of rows",
-        diagonal=True,
-        joined=True,
-    )
+    labels = f"predicted probability of {name}", "share of rows"
+    title = f"calibration of {name}"
+    picture = svg.points(title, chances, shares, *labels, diagonal=True, joined=True)
     caption = f"Calibration: of rows with similar predicted probabilities, the share of {name}."
     return _figure(picture, caption)
 
@@ -236,23 +225,14 @@ def _law(report: Report) -> str:
     if not report.trials:
         return "".join([*parts, "<p>The law was given: nothing was tried.</p>"])
     errors = [one.error for one in report.trials]
-    best = min(range(len(errors)), key=errors.__getitem__)
-    picture = svg.points(
-        "errors of all trials, in their order",
-        [float(k + 1) for k in range(len(errors))],
-        errors,
-        "trial",
-        "squared error",
-        log=True,
-        best=best,
-    )
+    order = sorted(range(len(errors)), key=errors.__getitem__)[:_LISTED]
+    title, places = "errors of all trials, in their order", [1.0 + k for k in range(len(errors))]
+    axes = "trial", "squared error"
+    picture = svg.points(title, places, errors, *axes, log=True, best=order[0])
     caption = "Each trial of the law: squared error in units of the targets' variance."
     parts.append(_figure(picture, caption))
-    order = sorted(range(len(errors)), key=errors.__getitem__)[:_LISTED]
-    lines = [
-        (k + 1, report.trials[k].stage, report.trials[k].what, report.trials[k].rows, errors[k])
-        for k in order
-    ]
+    tried = [(k + 1, report.trials[k]) for k in order]
+    lines = [(k, one.stage, one.what, one.rows, one.error) for k, one in tried]
     heads = ["trial", "stage", "what", "rows", "error"]
     title = f"The best {len(order)} of {len(errors)} trials"
     table = _table(title, heads, lines)
@@ -263,12 +243,9 @@ def _law(report: Report) -> str:
 def _columns(report: Report) -> str:
     shown = report.importances[:15]
     loss = "log loss" if report.task == "classification" else "squared error"
-    picture = svg.bars(
-        "permutation importances",
-        [one.column for one in shown],
-        [one.increase for one in shown],
-        [one.standard_error for one in shown],
-    )
+    names, heights = [one.column for one in shown], [one.increase for one in shown]
+    spread = [one.standard_error for one in shown]
+    picture = svg.bars("permutation importances", names, heights, spread)
     caption = f"By how much the {loss} increases when a column's values are exchanged between rows."
     lines = [
         (one.column, one.increase, one.standard_error, one.share) for one in report.importances
@@ -279,14 +256,8 @@ def _columns(report: Report) -> str:
     for curve in report.curves:
         first, *others = curve.means
         named = {name.removeprefix("probability of "): one for name, one in curve.means.items()}
-        picture = svg.lines(
-            f"partial dependence on {curve.column}",
-            curve.values,
-            named,
-            curve.column,
-            "probability" if others else first,
-            curve.ordered,
-        )
+        title, up = f"partial dependence on {curve.column}", "probability" if others else first
+        picture = svg.lines(title, curve.values, named, curve.column, up, curve.ordered)
         what = "prediction" if report.task == "regression" else "probability"
         caption = f"Mean {what} if all rows had the same value of {curve.column}."
         parts.append(_figure(picture, caption))
@@ -300,17 +271,10 @@ def _columns(report: Report) -> str:
 
 def _rows(report: Report) -> str:
     numbers = report.task == "regression"
-    sure, unsure = ("smallest errors", "largest errors") if numbers else ("most sure", "least sure")
-    parts = [
-        _rows_table(
-            f"Rows with the {sure}" if numbers else f"Rows it is {sure} of", report.sure, numbers
-        ),
-        _rows_table(
-            f"Rows with the {unsure}" if numbers else f"Rows it is {unsure} of",
-            report.unsure,
-            numbers,
-        ),
-    ]
+    sure, unsure = "Rows it is most sure of", "Rows it is least sure of"
+    if numbers:
+        sure, unsure = "Rows with the smallest errors", "Rows with the largest errors"
+    parts = [_rows_table(sure, report.sure, numbers), _rows_table(unsure, report.unsure, numbers)]
     share = report.outside_rows / report.rows
     parts.append(
         f"<p>{report.outside_rows:,} of {report.rows:,} rows ({100 * share:.1f}%) are outside of "
@@ -325,14 +289,9 @@ def _rows(report: Report) -> str:
 def _rows_table(caption: str, rows: list[Row], numbers: bool) -> str:
     columns = list(rows[0].values) if rows else []
     last = "error" if numbers else "probability"
+    sign = -1 if numbers else 1
     lines = [
-        (
-            str(row.place),
-            row.truth,
-            row.prediction,
-            -row.certainty if numbers else row.certainty,
-            *(row.values[name] for name in columns),
-        )
+        (str(row.place), row.truth, row.prediction, sign * row.certainty, *row.values.values())
         for row in rows
     ]
     return _table(caption, ["row", "true", "predicted", last, *columns], lines)

@@ -62,12 +62,7 @@ def compared(sample: Sample) -> list[Compared]:
 
 
 def one_thread() -> Any:
-    """Models of all libraries have one thread, so that their times can be compared.
-
-    Threads of boosted trees also wait for each other hundreds of times a second, and each time for
-    the next turn of a busy processor: 1,200 rows of 200 columns took 6 s with one thread and 211 s
-    with two, beside other work on two cores.
-    """
+    """Times of all libraries compare, and threads of trees do not wait for a busy processor."""
     return threadpool_limits(limits=1)
 
 

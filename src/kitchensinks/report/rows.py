@@ -42,15 +42,15 @@ class Sample:
     names: list[Any]
 
     @classmethod
-    def of(cls, model: Fitted, X: Given, y: ArrayLike, seed: int = 0) -> "Sample":
+    def of(cls, model: Fitted, X: Given, y: ArrayLike) -> "Sample":
         """At most 20,000 rows of frames, arrays, or of a table with the name of its target."""
         names = Groups.of(model, model.state_.columns).names
         if isinstance(X, Table):
             X, y = framed(X, y, names)
         elif hasattr(X, "to_pandas"):
             X = X.to_pandas()
-        else:
-            X = X if hasattr(X, "iloc") else densify(X)
+        elif not hasattr(X, "iloc"):
+            X = densify(X)
         if isinstance(y, str):
             raise ValueError(
                 f"y={y!r} names a column, and X is no table: give the targets themselves, or "
@@ -67,22 +67,17 @@ class Sample:
         if not len(y):
             raise ValueError("X has no rows: a report needs some with known targets.")
         found = cls(model, X, known(model.state_.targets, y), list(names))
-        return found.some(MOST_ROWS, seed)
+        return found.some(MOST_ROWS)
 
     @property
     def frame(self) -> bool:
         return hasattr(self.X, "iloc")
 
     @property
-    def coding(self) -> Classes:
-        """How a classifier encodes its labels."""
-        assert isinstance(self.model.state_.targets, Classes), "a regressor has no classes"
-        return self.model.state_.targets
-
-    @property
     def labels(self) -> AnyArray:
         """The labels of a classifier as they are."""
-        return self.coding.labels
+        targets: Any = self.model.state_.targets
+        return np.asarray(targets.labels)
 
     @property
     def classes(self) -> list[Any] | None:
@@ -95,16 +90,13 @@ class Sample:
         counts = [int(np.sum(self.y == label)) for label in self.labels.tolist()]
         return [int(place) for place in np.argsort(counts, kind="stable")[::-1]]
 
-    def take(self, places: Any) -> "Sample":
-        X = self.X.iloc[places] if self.frame else self.X[places]
-        return Sample(self.model, X, self.y[places], self.names)
-
-    def some(self, count: int, seed: int = 0) -> "Sample":
+    def some(self, count: int) -> "Sample":
         """At most so many rows, at random but in their order."""
         if len(self.y) <= count:
             return self
-        chosen = np.random.default_rng(seed).choice(len(self.y), count, replace=False)
-        return self.take(np.sort(chosen))
+        chosen = np.sort(np.random.default_rng(0).choice(len(self.y), count, replace=False))
+        X = self.X.iloc[chosen] if self.frame else self.X[chosen]
+        return Sample(self.model, X, self.y[chosen], self.names)
 
     def column(self, place: int) -> AnyArray:
         """The values of a column."""
@@ -136,9 +128,10 @@ class Sample:
 
     def losses(self, answers: Floats) -> Floats:
         """The loss of each row: minus the logarithm of its class's probability, or a square."""
-        if self.classes is None:
+        targets = self.model.state_.targets
+        if not isinstance(targets, Classes):
             return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
-        return -np.log(np.maximum(self.coding.own_chances(self.y, answers), 1e-15))
+        return -np.log(np.maximum(targets.own_chances(self.y, answers), 1e-15))
 
 
 def in_words(value: Any) -> Any:

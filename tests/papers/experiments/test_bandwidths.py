@@ -14,11 +14,11 @@ def test_the_ball_is_the_same_whoever_makes_the_features(basis, radius, monkeypa
     monkeypatch.setattr(bandwidths, "_radius", lambda name: radius)
     rows, labels = bandwidths.synthetic("sine", 400, 0)
     solver = ks.Solver("stochastic", step=4.0, batch_size=20, epochs=5)
-    whole = bandwidths.classifier("sine", basis, 0.5, 20, 0, solver)
-    fit_quietly(whole, rows, labels)
-    features = ks.RandomFeatures(bandwidths.BASES[basis](gamma=0.5), 20, random_state=0)
+    drawn = bandwidths.BASES[basis](gamma=0.5)
+    whole = fit_quietly(bandwidths.classifier("sine", solver, drawn, 20), rows, labels)
+    features = ks.RandomFeatures(drawn, 20, random_state=0)
     made = features.fit_transform(rows)
-    outer = fit_quietly(bandwidths.linear_classifier("sine", solver), made, labels)
+    outer = fit_quietly(bandwidths.classifier("sine", solver), made, labels)
     np.testing.assert_allclose(
         outer.decision_function(made), whole.decision_function(rows), rtol=1e-4, atol=1e-5
     )

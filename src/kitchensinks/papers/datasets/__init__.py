@@ -5,40 +5,21 @@ stated otherwise. Generators return X (n_rows, columns) float64 and y (n_rows,),
 with probability `noise`.
 """
 
-from kitchensinks.papers.datasets.real import (
-    FOLDER_VARIABLE,
-    Dataset,
-    Source,
-    available,
-    checksum,
-    load,
-    make,
-    names,
-    source,
-)
-from kitchensinks.papers.datasets.synthetic import (
-    make_annulus,
-    make_checkboard,
-    make_depth_separation,
-    make_sine,
-    make_square,
-    make_strips,
-)
+from kitchensinks.papers.datasets.real import FOLDER_VARIABLE as FOLDER_VARIABLE
+from kitchensinks.papers.datasets.real import Dataset as Dataset
+from kitchensinks.papers.datasets.real import Source as Source
+from kitchensinks.papers.datasets.real import available as available
+from kitchensinks.papers.datasets.real import checksum as checksum
+from kitchensinks.papers.datasets.real import load as load
+from kitchensinks.papers.datasets.real import make as make
+from kitchensinks.papers.datasets.real import names as names
+from kitchensinks.papers.datasets.real import source as source
+from kitchensinks.papers.datasets.synthetic import make_annulus as make_annulus
+from kitchensinks.papers.datasets.synthetic import make_checkboard as make_checkboard
+from kitchensinks.papers.datasets.synthetic import make_depth_separation as make_depth_separation
+from kitchensinks.papers.datasets.synthetic import make_sine as make_sine
+from kitchensinks.papers.datasets.synthetic import make_square as make_square
+from kitchensinks.papers.datasets.synthetic import make_strips as make_strips
 
-__all__ = [
-    "FOLDER_VARIABLE",
-    "Dataset",
-    "Source",
-    "available",
-    "checksum",
-    "load",
-    "make",
-    "make_annulus",
-    "make_checkboard",
-    "make_depth_separation",
-    "make_sine",
-    "make_square",
-    "make_strips",
-    "names",
-    "source",
-]
+# Everything that is imported above.
+__all__ = ["FOLDER_VARIABLE", *(name for name, value in list(globals().items()) if callable(value))]

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kitchensinks.papers.datasets.builders import pandas
+from kitchensinks.papers.datasets.builders import pandas, parts
 
 Contents = dict[str, Any]
 
 
-def digest(*parts: Any) -> str:
+def digest(*given: Any) -> str:
     """SHA-256 of arrays and tables: shapes, numbers as float64, and text.
 
     >>> digest(np.ones((2, 1), np.uint8)) == digest(np.ones((2, 1)))
     True
     """
     found = hashlib.sha256()
-    for part in parts:
+    for part in given:
         columns = [part] if isinstance(part, np.ndarray) else [part[name] for name in part]
         for column in map(np.asarray, columns):
             found.update(repr(column.shape).encode())
@@ -70,10 +70,6 @@ def _bytes(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
-def _split(train: tuple[Any, Any], test: tuple[Any, Any]) -> Contents:
-    return {"X_train": train[0], "y_train": train[1], "X_test": test[0], "y_test": test[1]}
-
-
 def _idx(*paths: Path) -> Contents:
     """MNIST: a head of four bytes whose last is the number of axes, their lengths, the pixels."""
     arrays = []
@@ -81,14 +77,15 @@ def _idx(*paths: Path) -> Contents:
         raw = _bytes(path)
         shape = np.frombuffer(raw, ">i4", raw[3], 4)
         arrays.append(np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape))
-    return _split((arrays[0], arrays[1]), (arrays[2], arrays[3]))
+    return parts(*arrays)
 
 
 def _a9a(train: Path, test: Path) -> Contents:
     from sklearn.datasets import load_svmlight_file
 
     pairs = [load_svmlight_file(str(path), n_features=123) for path in (train, test)]
-    return _split(*((X.toarray().astype(np.uint8), y.astype(np.int8)) for X, y in pairs))
+    both = [(X.toarray().astype(np.uint8), y.astype(np.int8)) for X, y in pairs]
+    return parts(*both[0], *both[1])
 
 
 def _adult(train: Path, test: Path) -> Contents:
@@ -134,7 +131,8 @@ def _kddcup99(names: Path, train: Path, test: Path) -> Contents:
 
 def _isolet(train: Path, test: Path) -> Contents:
     tables = [pandas().read_csv(path, header=None).to_numpy(np.float64) for path in (train, test)]
-    return _split(*((each[:, :-1], each[:, -1].astype(np.uint8)) for each in tables))
+    both = [(each[:, :-1], each[:, -1].astype(np.uint8)) for each in tables]
+    return parts(*both[0], *both[1])
 
 
 def _phoneme(path: Path) -> Contents:
@@ -143,7 +141,7 @@ def _phoneme(path: Path) -> Contents:
     rows = table[[f"x.{i}" for i in range(1, 257)]].to_numpy(np.float64)
     _, labels = np.unique(table["g"].astype(str), return_inverse=True)
     train = table["speaker"].astype(str).str.startswith("train").to_numpy()
-    return _split((rows[train], labels[train]), (rows[~train], labels[~train]))
+    return parts(rows[train], labels[train], rows[~train], labels[~train])
 
 
 def _har(rows: Path, labels: Path, subjects: Path, names: Path) -> Contents:

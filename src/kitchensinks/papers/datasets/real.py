@@ -233,30 +233,28 @@ def _fetch(name: str) -> Any:
 
     if not _RECIPES[name].files:
         return getattr(datasets, f"load_{name}")()
-    if name == "mnist":
+    if name in ("mnist", "adult", "adult-onehot", "cpu_act", "house_16H"):
         builders.pandas()  # scikit-learn reads OpenML's files with it
+    if name == "mnist":
         found = datasets.fetch_openml("mnist_784", version=1, as_frame=False)
         X_train, X_test = np.split(found.data, [60_000])
-        y_train, y_test = np.split(found.target, [60_000])
-        labels = (each.astype(np.uint8) for each in (y_train, y_test))
-        return builders.parts(X_train, next(labels), X_test, next(labels))
+        y_train, y_test = np.split(found.target.astype(np.uint8), [60_000])
+        return builders.parts(X_train, y_train, X_test, y_test)
     if name in ("adult", "adult-onehot"):
-        builders.pandas()
         table = datasets.fetch_openml("adult", version=2, as_frame=True).frame
         table = table.rename(columns={"class": "income"})
         train, test = table.iloc[16281:], table.iloc[:16281]  # OpenML has the test rows first
         if len(train) != 32561 or (train["income"] == ">50K").sum() != 7841:
             raise ValueError("OpenML changed the order of the rows, which gave the official split")
         return {"train": train, "test": test}
-    if name in ("cpu_act", "house_16H", "covtype", "covtype-binary"):
-        if name in ("covtype", "covtype-binary"):
-            found = datasets.fetch_covtype()
-        else:
-            builders.pandas()
-            data_id = {"cpu_act": 197, "house_16H": 574}[name]
-            found = datasets.fetch_openml(data_id=data_id, as_frame=False)
-        return {"X": found.data, "y": found.target, "feature_names": found.feature_names}
-    return None
+    if name in ("covtype", "covtype-binary"):
+        found = datasets.fetch_covtype()
+    elif name in ("cpu_act", "house_16H"):
+        number = {"cpu_act": 197, "house_16H": 574}[name]
+        found = datasets.fetch_openml(data_id=number, as_frame=False)
+    else:
+        return None
+    return {"X": found.data, "y": found.target, "feature_names": found.feature_names}
 
 
 _ADULT = ("adult/adult_train.parquet", "adult/adult_test.parquet")

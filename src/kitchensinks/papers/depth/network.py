@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases.base import check_count
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.tables.arrays import block_slices, numeric_rows
 
-Floats = NDArray[np.float64]
 _BLOCK_ENTRIES = 2**22
 
 

@@ -18,13 +18,12 @@ from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.links import Linked
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.fitting.settings import Solver
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -127,7 +126,7 @@ class _StackedSinks(Linked):
         if number:
             own = int(Words(self.seed_, number, Stream.STACKED_LAYERS).raw(1)[0])
         return KitchenSinkRegressor(
-            Fourier() if self.basis is None else self.basis,
+            self._meant("basis"),
             self.n_components,
             alpha=self.alpha,
             standardize=False,

@@ -3,9 +3,8 @@
 This file is the catalogue. The study ``rfsvm-figure2.3`` stands in ``rfsvm_figure2_3.py``, which
 lists its cells, runs one of them and reports on the results. What the studies share: `study` (cells
 and reports), `claims` (when a claim holds), `harness` (runs, resumes and writes), `tables`
-(Markdown), `history` (verdicts by the rule before), `data`, `curves` (error and time against K),
-`phones` and `speech` (maxout on frames, and decoding), `rfsvm`, `bandwidths` and `nets` (the
-thesis).
+(Markdown), `data`, `curves` (error and time against K), `phones` and `speech` (maxout on frames,
+and decoding), `rfsvm`, `bandwidths` and `nets` (the thesis).
 """
 
 import importlib

@@ -12,7 +12,6 @@ from kitchensinks.papers.experiments.data import load, part, standardised
 BASES = {"Fourier": ks.Fourier, "ReLU": ks.ReLU}
 SYNTHETIC = ("sine", "strips", "square", "checkboard")
 REAL = ("adult", "mnist", "covtype")
-NAMES = {"adult": "adult-onehot"}
 # Sets whose columns are standardised.
 SCALED = ("adult", "covtype")
 
@@ -25,45 +24,29 @@ def synthetic(name: str, n_rows: int, seed: int) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=2)
 def real(name: str, n_train: int | None, n_test: int | None = None, seed: int = 0) -> Dataset:
-    return part(load(NAMES.get(name, name)), n_train, n_test, seed)
+    return part(load("adult-onehot" if name == "adult" else name), n_train, n_test, seed)
 
 
 def classifier(
-    name: str, basis: str, gamma: float, count: int, seed: int, solver: ks.Solver
+    name: str, solver: ks.Solver, basis: Any = None, count: int | None = None, seed: int = 0
 ) -> ks.KitchenSinkClassifier:
     """Hinge loss for two classes, logistic for more, ‖c‖₂ ≤ 1000 (plane) or 10,000 (real sets).
 
-    Pixels are left as they are; the columns of adult and covtype are standardised. Algorithm 2 has
-    no intercept. With one, steps as long as ReLU features allow would not be stable for it: it is
-    a feature of length one beside features of length 1/3 on MNIST.
+    Without a basis, rows are features that are made already, and divided by √K: `Linear` multiplies
+    by it. Pixels are left as they are; the columns of adult and covtype are standardised. Algorithm
+    2 has no intercept. With one, steps as long as ReLU features allow would not be stable for it:
+    it is a feature of length one beside features of length 1/3 on MNIST.
     """
     return ks.KitchenSinkClassifier(
-        BASES[basis](gamma=gamma),
+        ks.Linear() if basis is None else basis,
         count,
-        loss=_loss(name),
+        loss="logistic" if name in ("mnist", "covtype") else "hinge",
         constraint=ks.L2Ball(_radius(name)),
         fit_intercept=False,
-        standardize=name in SCALED,
+        standardize=basis is not None and name in SCALED,
         solver=solver,
         random_state=seed,
     )
-
-
-def linear_classifier(name: str, solver: ks.Solver) -> ks.KitchenSinkClassifier:
-    """The same on features that are made already, and divided by √K: `Linear` multiplies by it."""
-    return ks.KitchenSinkClassifier(
-        ks.Linear(),
-        loss=_loss(name),
-        constraint=ks.L2Ball(_radius(name)),
-        fit_intercept=False,
-        standardize=False,
-        solver=solver,
-        random_state=0,
-    )
-
-
-def _loss(name: str) -> str:
-    return "logistic" if name in ("mnist", "covtype") else "hinge"
 
 
 def _radius(name: str) -> float:

@@ -8,11 +8,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
+from kitchensinks.tables.arrays import densify
 
 _INPUTS, _GAMMA, _HALF = 5, 0.3, 1.0
 _AWAY = "largest difference between mean product and kernel"
@@ -30,13 +30,13 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     basis, scale, *_ = _ROWS[cell["basis"]]
-    rows, places = _pairs()
+    # Ten rows in the cube, and all their pairs.
+    rows = np.random.default_rng(0).uniform(-_HALF, _HALF, size=(10, _INPUTS))
+    places = np.triu_indices(len(rows), 1)
     transform = ks.RandomFeatures(basis, 2000 if quick else 20_000, random_state=cell["seed"])
     features = transform.fit_transform(rows)
-    products = features @ features.T
-    dense = products.toarray() if sparse.issparse(products) else products
     return {
-        "simulated": scale * dense[places],
+        "simulated": scale * densify(features @ features.T)[places],
         "draws": transform.n_components,
         "printed": _printed(cell["basis"], rows)[places],
         "ours": scale * basis.kernel(rows)[places],
@@ -44,25 +44,19 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 
 def report(results: Results) -> Report:
-    tables, claims = [], []
+    tables, claims, curves = [], [], {}
     # Products are at most 1 in size, so a mean of n has a standard error of at most 1/√n.
     four_errors = 4 / math.sqrt(results.rows[0]["draws"])
     for basis, (_, _, printed, corrected) in _ROWS.items():
         simulated = np.array(results.values("simulated", basis=basis))
         paper, ours = (np.array(results.values(key, basis=basis)[0]) for key in ("printed", "ours"))
+        curves[basis] = simulated.mean(axis=0), paper, ours
         lines = [
             Line(f"pair {i + 1}", simulated[:, i], float(paper[i]), None, f"{ours[i]:.3f}")
             for i in range(0, len(paper), 6)
         ]
-        tables.append(
-            Table(
-                f"{basis}: mean product against {printed}",
-                lines,
-                digits=3,
-                case="rows",
-                note=corrected,
-            )
-        )
+        title = f"{basis}: mean product against {printed}"
+        tables.append(Table(title, lines, "", 3, "rows", corrected))
         why = f"The kernel is {corrected}: docs/errata.md."
         kernels = [(f"{basis}: the kernel is {printed}", paper, why)]
         if corrected != printed:
@@ -74,11 +68,8 @@ def report(results: Results) -> Report:
             claims.append(Claim(text, [check], why, kind))
 
     def draw(figure: Any) -> None:
-        for axis, (basis, (_, _, printed, corrected)) in zip(
-            figure.subplots(1, 3), _ROWS.items(), strict=True
-        ):
-            simulated = np.mean(results.values("simulated", basis=basis), axis=0)
-            paper, ours = (results.values(key, basis=basis)[0] for key in ("printed", "ours"))
+        for axis, (basis, parts) in zip(figure.subplots(1, 3), curves.items(), strict=True):
+            (simulated, paper, ours), (*_, printed, corrected) = parts, _ROWS[basis]
             axis.plot(simulated, paper, "x", ms=4, label=f"printed: {printed}")
             axis.plot(simulated, ours, "o", ms=4, mfc="none", label=f"ours: {corrected}")
             axis.plot(simulated, simulated, "k:", lw=0.8)
@@ -90,12 +81,6 @@ def report(results: Results) -> Report:
         "20,000 draws for each of ten seeds. A difference of four standard errors is allowed."
     )
     return Report(tables, claims, draw, (9.5, 3.4), notes)
-
-
-def _pairs() -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Ten rows in the cube, and the indices of all their pairs."""
-    rows = np.random.default_rng(0).uniform(-_HALF, _HALF, size=(10, _INPUTS))
-    return rows, np.triu_indices(len(rows), 1)
 
 
 def _printed(basis: str, rows: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ counted.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,9 +46,7 @@ def spread(values: Values) -> tuple[float, float]:
     """Mean and sample standard deviation (0 for one value)."""
     if not len(values):
         raise ValueError("no values: the report asks for cells that the grid does not have.")
-    mean = math.fsum(values) / len(values)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return mean, math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
+    return fmean(values), stdev(values) if len(values) > 1 else 0.0
 
 
 def log_slope(across: Values, up: Values) -> float:
@@ -91,11 +90,6 @@ class Edge(NamedTuple):
             count += max(1, count // 50)
         return None
 
-    @property
-    def hopeless(self) -> bool:
-        """No number of seeds would decide: the paper's own error is too large for this mean."""
-        return self.error is not None and self.enough() is None and self.printed > 0.0
-
 
 class Check(NamedTuple):
     """One comparison: what was measured, in words; its edges; whether ours is clearly better."""
@@ -104,20 +98,22 @@ class Check(NamedTuple):
     edges: tuple[Edge, ...]
     better: bool = False
 
+    @property
+    def positive(self) -> bool:
+        return all(edge.mean > 0 for edge in self.edges)
+
     def verdict(self, level: float = LEVEL) -> str:
         """What the edges say; `level` is that of a failure."""
         if any(edge.mean < 0 and edge.chance < level for edge in self.edges):
             return FAILS
-        sure = all(edge.mean > 0 and edge.chance < LEVEL for edge in self.edges)
+        sure = self.positive and all(edge.chance < LEVEL for edge in self.edges)
         return HOLDS if sure else UNDECIDED
 
     @property
     def seeds(self) -> int | None:
         """Seeds that would decide it, of the edges that are open; None: no number known."""
         counts = [edge.enough() for edge in self.edges if edge.chance >= LEVEL]
-        return (
-            max((c for c in counts if c is not None), default=None) if None not in counts else None
-        )
+        return None if None in counts else max(filter(None, counts), default=None)
 
     def facts(self) -> dict[str, Any]:
         found: dict[str, Any] = {"ours": self.ours, "verdict": self.verdict()}
@@ -125,15 +121,12 @@ class Check(NamedTuple):
             found |= {"seeds": self.seeds, "open": self.why_open}
         return found
 
-    def refuted_by(self, share: int) -> int | None:
-        """Seeds at which a check that fails at 5 % refutes a claim of `share` checks."""
+    def refuting(self, share: int) -> dict[str, Any]:
+        """The seeds at which a check that fails at 5 % refutes a claim of `share` checks."""
         counts = [edge.enough(LEVEL / share) for edge in self.edges if edge.mean < 0]
-        return min((c for c in counts if c is not None), default=None)
-
-    def why_open_of(self, share: int) -> str:
-        seeds = self.refuted_by(share)
+        seeds = min(filter(None, counts), default=None)
         told = f"{seeds} seeds would refute the claim" if seeds else "no number of seeds is known"
-        return f"at 5 %, but not at 5 %/{share}: {told}"
+        return {"seeds": seeds, "open": f"at 5 %, but not at 5 %/{share}: {told}"}
 
     @property
     def why_open(self) -> str:
@@ -141,7 +134,7 @@ class Check(NamedTuple):
         found = [edge for edge in self.edges if edge.chance >= LEVEL]
         if any(edge.seeds == 0 for edge in found):
             return "seeds do not decide what is not reached"
-        if any(edge.hopeless for edge in found):
+        if any(edge.error and edge.printed > 0.0 and edge.enough() is None for edge in found):
             return "the paper's own error is too large for any number of seeds"
         if any(edge.error == edge.mean == 0.0 for edge in found):
             return "equal in every run"
@@ -190,8 +183,7 @@ def ratio(high: Given, low: Given, least: float, most: float = math.inf, label: 
     """The factor between two quantities of ours, as the mean of log(high/low) over seeds."""
     if not (np.isfinite(high).all() and np.isfinite(low).all()):
         # One of them was never reached, whatever the seed.
-        text = "not reached by both"
-        return Check(_labelled(label, text), (Edge(-1.0, None, 1.0, 0),))
+        return Check(_labelled(label, "not reached by both"), (Edge(-1.0, None, 1.0, 0),))
     edge = _edge(*(float(np.log(x)) if np.ndim(x) == 0 else np.log(x) for x in (high, low)))
     edges = [edge._replace(mean=edge.mean - math.log(least))]
     if math.isfinite(most):
@@ -201,8 +193,7 @@ def ratio(high: Given, low: Given, least: float, most: float = math.inf, label: 
 
 
 def _mean(values: Given) -> float:
-    array = np.atleast_1d(np.asarray(values, dtype=float))
-    return spread(array)[0]
+    return spread(np.atleast_1d(np.asarray(values, dtype=float)))[0]
 
 
 def _edge(high: Given, low: Given) -> Edge:
@@ -211,8 +202,7 @@ def _edge(high: Given, low: Given) -> Edge:
     if high.ndim and low.ndim and len(high) != len(low):
         return _welch(high, low)
     differences = np.atleast_1d(high - low)
-    mean, deviation = spread(differences)
-    count = len(differences)
+    (mean, deviation), count = spread(differences), len(differences)
     if count == 1:
         return Edge(mean, None, 1.0, 1)
     return Edge(mean, deviation / math.sqrt(count), count - 1.0, count)
@@ -220,15 +210,13 @@ def _edge(high: Given, low: Given) -> Edge:
 
 def _welch(high: np.ndarray, low: np.ndarray) -> Edge:
     """mean(high) − mean(low) of unequal numbers of seeds, by Welch's test."""
-    (most, high_sd), (least, low_sd) = spread(high), spread(low)
-    fewest = min(len(high), len(low))
+    mean, fewest = spread(high)[0] - spread(low)[0], min(len(high), len(low))
     if fewest == 1:
-        return Edge(most - least, None, 1.0, 1)
-    squares = high_sd**2 / len(high), low_sd**2 / len(low)
-    total = sum(squares)
-    parts = squares[0] ** 2 / (len(high) - 1) + squares[1] ** 2 / (len(low) - 1)
-    freedom = total**2 / parts if parts else float(fewest - 1)
-    return Edge(most - least, math.sqrt(total), freedom, fewest)
+        return Edge(mean, None, 1.0, 1)
+    squares = [spread(own)[1] ** 2 / len(own) for own in (high, low)]
+    parts = sum(s**2 / (len(own) - 1) for s, own in zip(squares, (high, low), strict=True))
+    freedom = sum(squares) ** 2 / parts if parts else fewest - 1.0
+    return Edge(mean, math.sqrt(sum(squares)), freedom, fewest)
 
 
 def _of(edge: Edge, kind: str = "") -> str:
@@ -260,29 +248,22 @@ class Claim:
             raise ValueError(f"the claim {self.text!r} has no checks.")
         if self.kind == "construction":
             # Our own data make it so: there is nothing to be sampled.
-            good = all(edge.mean > 0 for check in self.checks for edge in check.edges)
-            return HOLDS if good else FAILS
-        strict = [check.verdict(LEVEL / len(self.checks)) for check in self.checks]
-        if FAILS in strict:
+            return HOLDS if all(check.positive for check in self.checks) else FAILS
+        if any(check.verdict(LEVEL / len(self.checks)) == FAILS for check in self.checks):
             return FAILS
-        plain = {check.verdict() for check in self.checks}
-        return HOLDS if plain == {HOLDS} else UNDECIDED
+        return HOLDS if all(check.verdict() == HOLDS for check in self.checks) else UNDECIDED
 
     def facts(self) -> dict[str, Any]:
         verdict = self.verdict()
-        checks = [check.facts() for check in self.checks]
+        if self.kind == "construction":
+            signs = {True: HOLDS, False: FAILS}
+            checks = [{"ours": c.ours, "verdict": signs[c.positive]} for c in self.checks]
+        else:
+            checks = [check.facts() for check in self.checks]
         if verdict == UNDECIDED:
-            share = len(self.checks)
             for check, found in zip(self.checks, checks, strict=True):
                 if found["verdict"] == FAILS:
-                    found |= {"seeds": check.refuted_by(share), "open": check.why_open_of(share)}
-        if self.kind == "construction":
-            # One run shows it: none of these checks is a sample.
-            signs = [all(edge.mean > 0 for edge in check.edges) for check in self.checks]
-            checks = [
-                {"ours": check.ours, "verdict": HOLDS if good else FAILS}
-                for check, good in zip(self.checks, signs, strict=True)
-            ]
+                    found |= check.refuting(len(self.checks))
         return {
             "claim": self.text,
             "kind": self.kind,

@@ -30,32 +30,22 @@ def load(name: str, **options: Any) -> Dataset:
 def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: int = 0) -> Dataset:
     """A subsample of at most `n_train` and `n_test` rows in their order; None keeps all rows."""
     rng = np.random.default_rng(seed)
-    train, test = (
-        slice(None)
-        if count is None or count >= len(targets)
-        else np.sort(rng.choice(len(targets), count, replace=False))
-        for count, targets in ((n_train, data.y_train), (n_test, data.y_test))
-    )
-    return replace(
-        data,
-        X_train=data.X_train[train],
-        y_train=data.y_train[train],
-        X_test=data.X_test[test],
-        y_test=data.y_test[test],
-    )
+    chosen: dict[str, Any] = {}
+    for name, count in (("train", n_train), ("test", n_test)):
+        rows, targets = getattr(data, f"X_{name}"), getattr(data, f"y_{name}")
+        if count is not None and count < len(targets):
+            places = np.sort(rng.choice(len(targets), count, replace=False))
+            chosen |= {f"X_{name}": rows[places], f"y_{name}": targets[places]}
+    return replace(data, **chosen)
 
 
 def inner_split(data: Dataset, share: float, most: int | None = None, seed: int = 0) -> Dataset:
     """Training rows alone, at most so many: a `share` of them takes the place of the test rows."""
     some = part(data, most, 1, seed)
     held = np.random.default_rng(seed).uniform(size=len(some.y_train)) < share
-    return replace(
-        some,
-        X_train=some.X_train[~held],
-        y_train=some.y_train[~held],
-        X_test=some.X_train[held],
-        y_test=some.y_train[held],
-    )
+    rows, targets = some.X_train, some.y_train
+    fitted = replace(some, X_train=rows[~held], y_train=targets[~held])
+    return replace(fitted, X_test=rows[held], y_test=targets[held])
 
 
 def best_factor(
@@ -81,6 +71,12 @@ def percent_wrong(predicted: np.ndarray, targets: np.ndarray) -> float:
     return 100.0 * float(np.mean(predicted != targets))
 
 
+def error_after_fit(model: Any, data: Dataset) -> float:
+    """Percent of the test rows that are wrong after a fit to the training rows."""
+    fit_quietly(model, data.X_train, data.y_train)
+    return percent_wrong(model.predict(data.X_test), data.y_test)
+
+
 def standardised(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
     """Rows minus the column means of `like`, over its deviations; constant columns are centred."""
     deviation = like.std(axis=0)
@@ -93,12 +89,11 @@ def evidence(*models: Any) -> dict[str, Any]:
     None where one of them does not say: other libraries have no gap, and boosting nothing to
     converge to.
     """
-    found = [_evidence(part) for model in models for part in _parts(_last_step(model))]
-    gaps = [gap for gap, _ in found if gap is not None]
-    converged = [one for _, one in found if one is not None]
+    found = [_evidence(part) for model in models for part in _parts(model)]
+    gaps, converged = zip(*found, strict=True)
     return {
-        "gap": max(gaps) if len(gaps) == len(found) else None,
-        "converged": all(converged) if len(converged) == len(found) else None,
+        "gap": None if None in gaps else max(gaps),
+        "converged": None if None in converged else all(converged),
     }
 
 
@@ -124,14 +119,10 @@ def certified(model: Any, rows: np.ndarray, labels: np.ndarray) -> dict[str, flo
     return {"objective": objective, "gap": certified_gap(gap)}
 
 
-def _last_step(model: Any) -> Any:
-    """The estimator inside a pipeline or a transformation of targets."""
-    model = getattr(model, "regressor_", model)
-    return model[-1] if isinstance(model, Pipeline) else model
-
-
 def _parts(model: Any) -> list[Any]:
-    """The convex fits of a model: the layers of a stack, or the model itself."""
+    """The convex fits inside a pipeline, a transformation of targets or a stack of layers."""
+    model = getattr(model, "regressor_", model)
+    model = model[-1] if isinstance(model, Pipeline) else model
     chains = getattr(model, "chains_", None)
     return [model] if chains is None else [layer for chain in chains for layer in chain.layers]
 

@@ -22,14 +22,12 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     """Predictions on test rows in order of their radius, and how much they vary with it."""
-    n_rows, n_test, nodes, most = (1000, 800, 40, 10) if quick else (10_000, 5000, NODES, EPOCHS)
-    sizes = nets.Sizes(n_rows, n_test)
+    sizes, nodes, most = ((1000, 800), 40, 10) if quick else ((10_000, 5000), NODES, EPOCHS)
     data = nets.separation(*sizes, cell["seed"])
-    targets, truth = data["regression"]
-    found = nets.fitted(cell["model"], nodes, "regression", sizes, most, cell["seed"])
-    predicted = found.model.predict(data["others"])
-    train = nets.error_of(found.model.predict(data["rows"]), targets, "regression")
-    order = np.argsort(data["radius"])[:: max(1, n_test // SHOWN)]
+    _, truth = data["regression"]
+    model, found = nets.fitted(cell["model"], nodes, "regression", sizes, most, cell["seed"])
+    predicted = model.predict(data["others"])
+    order = np.argsort(data["radius"])[:: max(1, len(truth) // SHOWN)]
     return {
         "radius": data["radius"][order],
         "truth": truth[order],
@@ -37,44 +35,34 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         "loss": float(np.mean((predicted - truth) ** 2)),
         "variance": float(np.var(predicted)),
         "target_variance": float(np.var(truth)),
-        "epochs": found.epochs,
-        "limit": found.limit,
-        "train_loss": train,
-        **found.evidence(train),
+        "train_loss": found.pop("train_error"),
+        **found,
     }
 
 
 def report(results: Results) -> Report:
     rows = {row["model"]: row for row in results.where(seed=0).rows}
-    loss, variance, train = (
-        results.by("model", of=key) for key in ("loss", "variance", "train_loss")
-    )
+    columns = {
+        "train_loss": "loss on training rows",
+        "loss": "mean squared loss",
+        "variance": "variance of the prediction",
+    }
+    found = {key: results.by("model", of=key) for key in columns}
+    loss, variance = found["loss"], found["variance"]
     lines = [
-        line
-        for name in rows
-        for line in (
-            Line(name, train[name], column="loss on training rows"),
-            Line(name, loss[name], column="mean squared loss"),
-            Line(name, variance[name], column="variance of the prediction"),
-        )
+        Line(name, found[key][name], column=told) for name in rows for key, told in columns.items()
     ]
     target = results.values("target_variance", model=nets.MODELS[0])
-    lines.append(Line("the target", target, column="variance of the prediction"))
-    random, shallow, deep = nets.MODELS
+    lines.append(Line("the target", target, column=columns["variance"]))
+    *others, deep = nets.MODELS
     claims = [
         Claim(
             "three layers learn a function closer to the true one",
-            [
-                below(loss[deep], loss[other], f"loss, against {other}")
-                for other in (random, shallow)
-            ],
+            [below(loss[deep], loss[other], f"loss, against {other}") for other in others],
         ),
         Claim(
             "random ReLU features learn a more regular function, and two layers a similar one",
-            [
-                below(variance[other], variance[deep], f"variance of {other}")
-                for other in (random, shallow)
-            ],
+            [below(variance[one], variance[deep], f"variance of {one}") for one in others],
         ),
     ]
 

@@ -18,8 +18,6 @@ from kitchensinks.papers.experiments.tables import markdown
 from kitchensinks.tables.disk import atomic
 
 RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
-# What a cell says of its optimum; null where nothing is solved.
-_EVIDENCE = ("gap", "converged")
 
 
 def reproduce(
@@ -60,18 +58,13 @@ def conclude(study: Study, folder: Path) -> dict[str, Any] | None:
     """Apply report and rule of today to the cells of a finished run, and write what follows.
 
     None where there is no finished run. `missing` are cells by which the grid has grown since. The
-    cells, and on which machine they were measured, stay as
-    they are (gap and convergence that were not stored are null); so does everything of another
+    cells, and on which machine they were measured, stay as they are; so does everything of another
     version, which today's report may not understand.
     """
     path = folder / RESULTS
     facts = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if not facts.get("complete"):
         return None
-    for record in facts["cells"]:
-        record["measured"] = record["measured"] | {
-            key: None for key in _EVIDENCE if key not in record["measured"]
-        }
     if facts["version"] == study.version:
         facts |= _about(study) | conclusions(study.report(results_of(facts)))
         known = {_key(record["cell"]) for record in facts["cells"]}
@@ -92,16 +85,13 @@ def results_of(facts: dict[str, Any]) -> Results:
 
 def conclusions(report: Report) -> dict[str, Any]:
     """Tables, claims and notes of a report as plain text and numbers."""
-    tables = [
-        vars(table) | {"lines": [line.facts() for line in table.lines]} for table in report.tables
-    ]
+    tables = [vars(one) | {"lines": [line.facts() for line in one.lines]} for one in report.tables]
     claims = [claim.facts() for claim in report.claims]
     return {"tables": tables, "claims": claims, "notes": report.notes}
 
 
 def _about(study: Study) -> dict[str, Any]:
-    keys = ("name", "source", "what", "substitute", "version")
-    return {key: getattr(study, key) for key in keys}
+    return {key: getattr(study, key) for key in ("name", "source", "what", "substitute", "version")}
 
 
 def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
@@ -111,7 +101,8 @@ def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
     text = json.dumps(measured, allow_nan=False, default=lambda value: value.tolist())
     return {
         "cell": cell,
-        "measured": dict.fromkeys(_EVIDENCE) | json.loads(text),
+        # What a cell says of its optimum; null where nothing is solved.
+        "measured": {"gap": None, "converged": None} | json.loads(text),
         "processor_seconds": round(watch.processor, 3),
         "wall_seconds": round(watch.wall, 3),
         "commit": commit(),

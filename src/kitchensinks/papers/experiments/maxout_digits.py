@@ -24,8 +24,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 def report(results: Results) -> Report:
     names = {(None, None): "the inputs themselves"}
-    nets = Results(row for row in results.rows if "layers" in row)
-    others = Results(row for row in results.rows if "layers" not in row)
+    nets, others = (results.where(layers=layers) for layers in (speech.LAYERS, None))
     errors, frames = (others.by("m", "q", of=key) for key in ("error", "frame_error"))
     lines = [
         Line(names.get(key, f"m = {key[0]}, q = {key[1]}"), own, note=_frames(frames[key]))

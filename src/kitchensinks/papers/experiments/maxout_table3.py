@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from kitchensinks.papers.experiments import phones
-from kitchensinks.papers.experiments.claims import Claim, below
+from kitchensinks.papers.experiments.claims import Claim, below, spread
 from kitchensinks.papers.experiments.phones import run as run
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
@@ -66,8 +68,10 @@ def report(results: Results) -> Report:
             Claim(
                 f"{title}: sharing projections loses little (less than {LITTLE:g} %)",
                 [
-                    below(same, _plus(errors["many"]), f"m = {most:,}, P = {few:,}"),
-                    below(errors["many"], _plus(errors["own"]), f"P = {most:,}, and unshared"),
+                    below(same, np.add(errors["many"], LITTLE), f"m = {most:,}, P = {few:,}"),
+                    below(
+                        errors["many"], np.add(errors["own"], LITTLE), f"P = {most:,}, and unshared"
+                    ),
                 ],
             ),
             Claim(
@@ -77,8 +81,8 @@ def report(results: Results) -> Report:
             Claim(
                 f"{title}: maxout features do about as well as Fourier features",
                 [
-                    below(errors["own"], _plus(errors["Fourier"]), "maxout"),
-                    below(errors["Fourier"], _plus(errors["own"]), "Fourier"),
+                    below(errors["own"], np.add(errors["Fourier"], LITTLE), "maxout"),
+                    below(errors["Fourier"], np.add(errors["own"], LITTLE), "Fourier"),
                 ],
             ),
         ]
@@ -86,21 +90,13 @@ def report(results: Results) -> Report:
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, len(tables), squeeze=False)[0]
         for axes, table in zip(panels, tables, strict=True):
-            facts = [line.facts() for line in table.lines]
-            axes.barh(
-                [line["label"] for line in facts],
-                [line["ours"] for line in facts],
-                xerr=[line["deviation"] for line in facts],
-                color="0.7",
-            )
+            means, deviations = zip(*(spread(line.ours) for line in table.lines), strict=True)
+            labels = [line.label for line in table.lines]
+            axes.barh(labels, means, xerr=deviations, color="0.7")
             axes.invert_yaxis()
             axes.set(title=table.title, xlabel="%")
 
     return Report(tables, claims, draw, (10.0, 3.2), _NOTES)
-
-
-def _plus(errors: list[float]) -> list[float]:
-    return [error + LITTLE for error in errors]
 
 
 def _told(kind: str, m: int, projections: int | None) -> str:

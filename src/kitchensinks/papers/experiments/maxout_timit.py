@@ -36,10 +36,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 
 def report(results: Results) -> Report:
-    nets, others = (
-        Results(row for row in results.rows if ("layers" in row) == net) for net in (True, False)
-    )
-    plain = others.where(projections=None)
+    plain = results.where(layers=None, projections=None)
     errors, lines = plain.by("m", "q", of="error"), []
     raw = errors.pop((None, None))
     for (m, q), values in errors.items():
@@ -50,7 +47,8 @@ def report(results: Results) -> Report:
         label = f"m = {m:,}, q = 4, {projections:,} shared projections"
         lines.append(Line(label, values, SHARED.get((m, projections))))
     lines.append(Line("the inputs themselves", raw, *RAW))
-    lines.append(Line("a ReLU net of four layers", nets.values("error"), NET))
+    net = results.values("error", layers=speech.LAYERS)
+    lines.append(Line("a ReLU net of four layers", net, NET))
     table = Table("Phone error rate", lines, "%", case="features")
     return Report([table], phones.claims(errors, raw), notes=_NOTES)
 

@@ -1,12 +1,8 @@
-"""The models of the thesis's depth-separation study, at equal numbers of parameters.
-
-The nets are scikit-learn's: small and dense as they are, another library would be a large
-dependency for the same answer.
-"""
+"""The models of the thesis's depth-separation study, at equal numbers of parameters."""
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -38,47 +34,33 @@ def three_layer_width(nodes: int, outputs: int) -> int:
     return max(1, round((math.sqrt(linear**2 + 4 * shallow) - linear) / 2))
 
 
-class Trained(NamedTuple):
-    """A fitted model, its epochs (None where it has none), and the training error that it was to
-    reach (None for other models than nets)."""
-
-    model: Any
-    epochs: int | None = None
-    limit: float | None = None
-
-    def evidence(self, train_error: float) -> dict[str, Any]:
-        """Of a net: whether it went below the error that it was to reach."""
-        if self.limit is None:
-            return evidence(self.model)
-        return {"gap": None, "converged": train_error < self.limit}
-
-
-class Sizes(NamedTuple):
-    rows: int
-    others: int
-
-
-def fitted(name: str, nodes: int, task: str, sizes: Sizes, most: int, seed: int) -> Trained:
-    """The model called `name`, fitted to the rows of `separation`.
+def fitted(
+    name: str, nodes: int, task: str, sizes: tuple[int, int], most: int, seed: int
+) -> tuple[Any, dict[str, Any]]:
+    """The model called `name`, fitted to the rows of `separation`, and what a cell says of it.
 
     A net is trained for 100 epochs, and on until its training error is below that of random ReLU
-    features of as many nodes, looked at after every ten, or for `most` epochs: with fewer it would
-    be judged by its training and not by its shape.
+    features of as many nodes (`limit`), looked at after every ten, or for `most` epochs: with fewer
+    it would be judged by its training and not by its shape.
     """
-    if not name.endswith("net"):
-        return Trained(_convex(name, nodes, task, sizes, seed))
     data = separation(*sizes, seed)
     rows, (targets, _) = data["rows"], data[task]
-    random = _convex(MODELS[0], nodes, task, sizes, seed)
-    limit = error_of(random.predict(rows), targets, task)
-    model = _begun(name, nodes, task, rows, targets, seed)
-    for epoch in range(1, most + 1):
-        batch = min(_LARGEST, _BATCH * 2 ** ((epoch - 1) // _DOUBLED))
-        model.set_params(batch_size=min(batch, len(rows))).partial_fit(rows, targets)
-        looked = epoch >= LEAST and epoch % _LOOKED == 0
-        if looked and error_of(model.predict(rows), targets, task) < limit:
-            break
-    return Trained(model, epoch, limit)
+    epoch = limit = None
+    if name.endswith("net"):
+        random = _convex(MODELS[0], nodes, task, sizes, seed)
+        limit = error_of(random.predict(rows), targets, task)
+        model = _begun(name, nodes, task, rows, targets, seed)
+        for epoch in range(1, most + 1):
+            batch = min(_LARGEST, _BATCH * 2 ** ((epoch - 1) // _DOUBLED))
+            model.set_params(batch_size=min(batch, len(rows))).partial_fit(rows, targets)
+            looked = epoch >= LEAST and epoch % _LOOKED == 0
+            if looked and error_of(model.predict(rows), targets, task) < limit:
+                break
+    else:
+        model = _convex(name, nodes, task, sizes, seed)
+    train = error_of(model.predict(rows), targets, task)
+    solved = evidence(model) if limit is None else {"gap": None, "converged": train < limit}
+    return model, {"train_error": train, "epochs": epoch, "limit": limit, **solved}
 
 
 def _begun(
@@ -99,7 +81,7 @@ def _begun(
 
 
 @lru_cache(maxsize=2)
-def _convex(name: str, nodes: int, task: str, sizes: Sizes, seed: int) -> Any:
+def _convex(name: str, nodes: int, task: str, sizes: tuple[int, int], seed: int) -> Any:
     """A model that is no net, fitted; the last ones are kept, for nets are measured by them.
 
     Leave-one-out would cost most of the study with thousands of nodes: these take the ridge of

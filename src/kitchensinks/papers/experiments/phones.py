@@ -2,7 +2,7 @@
 
 import itertools
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -14,12 +14,11 @@ from kitchensinks.papers.datasets import Dataset
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import (
     best_factor,
+    error_after_fit,
     evidence,
-    fit_quietly,
     inner_split,
     load,
     part,
-    percent_wrong,
     standardised,
 )
 from kitchensinks.papers.experiments.study import Cell, Groups
@@ -42,16 +41,9 @@ def frames(name: str, quick: bool) -> Dataset:
     return part(load(name), 300 if quick else ROWS, 300 if quick else None)
 
 
-class Chosen(NamedTuple):
-    """A basis with its bandwidth, and its ridge: both by held-out training rows."""
-
-    basis: Any
-    alpha: float
-
-
 @cache
-def chosen(name: str, features: str, pool: int, quick: bool) -> Chosen:
-    """Ridge, and for Fourier features the bandwidth, of least error on a quarter of the rows.
+def chosen(name: str, features: str, pool: int, quick: bool) -> tuple[Any, float]:
+    """The basis with its bandwidth, and its ridge: of least error on a quarter of the rows.
 
     A bandwidth is a power of two times the median rule's and a ridge a power of ten; neither is at
     an end of those that were tried. Maxout units are homogeneous and have no bandwidth.
@@ -64,8 +56,7 @@ def chosen(name: str, features: str, pool: int, quick: bool) -> Chosen:
 
     def error(alpha: float, gamma: float) -> float:
         model = _classifier(basis(gamma), 40 if quick else SCREENED, alpha, SCREEN_SEED)
-        fit_quietly(model, trial.X_train, trial.y_train)
-        found[gamma, alpha] = percent_wrong(model.predict(trial.X_test), trial.y_test)
+        found[gamma, alpha] = error_after_fit(model, trial)
         return found[gamma, alpha]
 
     def least(gamma: float) -> float:
@@ -83,7 +74,7 @@ def chosen(name: str, features: str, pool: int, quick: bool) -> Chosen:
     else:
         best_factor(least, [0.5 * middle, middle])
     gamma, alpha = min(found, key=found.__getitem__)
-    return Chosen(basis(gamma), alpha)
+    return basis(gamma), alpha
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
@@ -91,22 +82,17 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
     It is fitted to m random features, or to the standardised inputs in a cell without m.
     """
-    name = cell["data"]
-    data = frames(name, quick)
+    data, settings = frames(cell["data"], quick), {}
     if cell["m"] is None:
-        model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-3, max_iter=300))
-        model.fit(data.X_train, data.y_train)
-        error = percent_wrong(model.predict(data.X_test), data.y_test)
-        return {"error": error, **evidence(model)}
-    features, pool = cell.get("features", "maxout"), cell.get("q", 4)
-    basis, alpha = chosen(name, features, pool, quick)
-    if cell.get("projections") is not None:
-        basis = ks.Maxout(pool, projections=cell["projections"])
-    model = _classifier(basis, cell["m"], alpha, cell["seed"])
-    fit_quietly(model, data.X_train, data.y_train)
-    error = percent_wrong(model.predict(data.X_test), data.y_test)
-    gamma = float(basis.gamma) if features == "Fourier" else None
-    return {"error": error, "alpha": alpha, "gamma": gamma, **evidence(model)}
+        model: Any = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-3, max_iter=300))
+    else:
+        features, pool = cell.get("features", "maxout"), cell.get("q", 4)
+        basis, alpha = chosen(cell["data"], features, pool, quick)
+        settings = {"alpha": alpha, "gamma": basis.gamma if features == "Fourier" else None}
+        if cell.get("projections") is not None:
+            basis = ks.Maxout(pool, projections=cell["projections"])
+        model = _classifier(basis, cell["m"], alpha, cell["seed"])
+    return {"error": error_after_fit(model, data), **settings, **evidence(model)}
 
 
 def _classifier(basis: Any, count: int, alpha: float, seed: int) -> Any:

@@ -41,7 +41,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     def fitted(step: float, fold: tuple[np.ndarray, np.ndarray]) -> tuple[float, Any]:
         """Accuracy on the rows that the fold holds out, and the model."""
         solver = ks.Solver("stochastic", step=step * unit, batch_size=BATCH, epochs=epochs)
-        model = bandwidths.linear_classifier(name, solver)
+        model = bandwidths.classifier(name, solver)
         own, held = fold
         fit_quietly(model, features[own], labels[own])
         return float(model.score(features[held], labels[held])), model
@@ -62,45 +62,32 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 def report(results: Results) -> Report:
     sets, factors = results.unique("data"), results.unique("factor")
     # Accuracies by bandwidth and fold; what a fold loses is against the best bandwidth on average.
-    folds = {
-        pair: np.array(values)
-        for pair, values in results.by("data", "features", of="accuracies").items()
-    }
-    curves = {pair: values.mean(axis=1).tolist() for pair, values in folds.items()}
+    listed = results.by("data", "features", of="accuracies").items()
+    folds = {pair: np.array(values) for pair, values in listed}
     loss = {pair: own[own.mean(axis=1).argmax()] - own for pair, own in folds.items()}
+    accurate = [
+        Line(f"{factor:g}", own, column=", ".join(pair))
+        for pair, values in folds.items()
+        for factor, own in zip(factors, values, strict=True)
+    ]
+    lost = [
+        Line(told, over(each, axis=0), column=", ".join(pair))
+        for pair, each in loss.items()
+        for told, over in _OVER.items()
+    ]
+    title, case = "Accuracy under five-fold cross-validation", "bandwidth over the median rule's"
     tables = [
-        Table(
-            "Accuracy under five-fold cross-validation",
-            [
-                Line(f"{factor:g}", own, column=f"{name}, {basis}")
-                for (name, basis), values in folds.items()
-                for factor, own in zip(factors, values, strict=True)
-            ],
-            digits=3,
-            case="bandwidth over the median rule's",
-        ),
-        Table(
-            "Accuracy lost by a wrong bandwidth",
-            [
-                Line(told, over(each, axis=0), column=f"{name}, {basis}")
-                for (name, basis), each in loss.items()
-                for told, over in _OVER.items()
-            ],
-            digits=3,
-            case="over all bandwidths",
-        ),
+        Table(title, accurate, digits=3, case=case),
+        Table("Accuracy lost by a wrong bandwidth", lost, digits=3, case="over all bandwidths"),
     ]
     claims = [
         Claim(
             "Fourier features are more sensitive to the bandwidth than ReLU features",
             [
-                below(
-                    over(loss[name, "ReLU"], axis=0),
-                    over(loss[name, "Fourier"], axis=0),
-                    f"{name}: {told}",
-                )
+                below(relu, fourier, f"{name}: {told}")
                 for told, over in _OVER.items()
                 for name in sets
+                for relu, fourier in [[over(loss[name, k], axis=0) for k in ("ReLU", "Fourier")]]
             ],
         )
     ]
@@ -109,7 +96,7 @@ def report(results: Results) -> Report:
         panels = figure.subplots(1, len(sets), squeeze=False)[0]
         for axes, name in zip(panels, sets, strict=True):
             for basis in bandwidths.BASES:
-                axes.semilogx(factors, curves[name, basis], ".-", base=4, label=basis)
+                axes.semilogx(factors, folds[name, basis].mean(axis=1), ".-", base=4, label=basis)
             axes.set(title=name, xlabel="bandwidth γ / median rule")
         panels[0].set_ylabel("accuracy, five-fold")
         panels[0].legend()

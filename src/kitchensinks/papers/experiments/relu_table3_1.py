@@ -8,7 +8,7 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
-from kitchensinks.papers.experiments.claims import Check, Claim, below, near
+from kitchensinks.papers.experiments.claims import Claim, below, near
 from kitchensinks.papers.experiments.data import certified, evidence, fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
@@ -48,26 +48,22 @@ def cells(quick: bool) -> list[Cell]:
     ]
 
 
-def _plane(name: str) -> bool:
-    return name in bandwidths.SYNTHETIC
-
-
 def _kind(name: str) -> str:
-    return "plane" if _plane(name) else name
+    return "plane" if name in bandwidths.SYNTHETIC else name
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     name, basis, seed = (cell[key] for key in ("data", "features", "seed"))
-    if _plane(name):
+    if _kind(name) == "plane":
         rows, labels = bandwidths.synthetic(name, 300 if quick else 2000, seed)
         others, truth = bandwidths.synthetic(name, 1000 if quick else 10_000, 1000)
     else:
         data = bandwidths.real(name, 200 if quick else None, 500 if quick else None)
         rows, labels, others, truth = data.X_train, data.y_train, data.X_test, data.y_test
     gamma, step, gain = _screened(name, basis, quick)
-    epochs = _epochs(name, quick)
-    solver = ks.Solver("stochastic", step=step, batch_size=BATCH, epochs=epochs)
-    model = bandwidths.classifier(name, basis, gamma, _count(name, quick), seed, solver)
+    epochs = 2 if quick else EPOCHS[_kind(name)]
+    solver, count = _solver(step, epochs), _count(name, quick)
+    model = bandwidths.classifier(name, solver, bandwidths.BASES[basis](gamma=gamma), count, seed)
     with Stopwatch() as training:
         fit_quietly(model, rows, labels)
     model.predict(others[:1])  # loads what is compiled
@@ -87,12 +83,12 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     }
 
 
-def _epochs(name: str, quick: bool) -> int:
-    return 2 if quick else EPOCHS[_kind(name)]
+def _solver(step: float, epochs: int) -> ks.Solver:
+    return ks.Solver("stochastic", step=step, batch_size=BATCH, epochs=epochs)
 
 
 def _count(name: str, quick: bool = False) -> int:
-    return 20 if quick or _plane(name) else 2000
+    return 20 if quick or _kind(name) == "plane" else 2000
 
 
 @cache
@@ -106,9 +102,9 @@ def _screened(name: str, basis: str, quick: bool) -> tuple[float, float, float]:
     if quick:
         rows, _ = _screening_rows(name, 200)
         return *_parameters(name, basis, rows, (0, 0)), 0.0
-    kind, epochs = _kind(name), _epochs(name, quick)
-    n_rows = SCREENED[kind]
-    held = n_rows if _plane(name) else HELD
+    kind = _kind(name)
+    epochs, n_rows = EPOCHS[kind], SCREENED[kind]
+    held = n_rows if kind == "plane" else HELD
     parts = [_screening_rows(name, n_rows + held, draw) for draw in range(DRAWS[kind])]
     first = parts[0][0]
 
@@ -120,10 +116,9 @@ def _screened(name: str, basis: str, quick: bool) -> tuple[float, float, float]:
 
     def accuracy(place: tuple[int, int], passes: int) -> float:
         gamma, step = _parameters(name, basis, first, place)
-        solver = ks.Solver("stochastic", step=step, batch_size=BATCH, epochs=passes)
-        scores = []
+        solver, scores = _solver(step, passes), []
         for draw, (_, labels) in enumerate(parts):
-            rows, model = features(draw, gamma), bandwidths.linear_classifier(name, solver)
+            rows, model = features(draw, gamma), bandwidths.classifier(name, solver)
             fit_quietly(model, rows[:n_rows], labels[:n_rows])
             scores.append(model.score(rows[n_rows:], labels[n_rows:]))
         return float(np.mean(scores))
@@ -152,7 +147,7 @@ def _climb(
 
 def _screening_rows(name: str, count: int, draw: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Rows in a random order, and their labels; of the training rows alone."""
-    if _plane(name):
+    if _kind(name) == "plane":
         return bandwidths.synthetic(name, count, 500 + draw)
     data = bandwidths.real(name, count, 1, seed=1 + draw)
     order = np.random.default_rng(draw).permutation(len(data.y_train))
@@ -174,31 +169,17 @@ def report(results: Results) -> Report:
         results.by("data", "features", of=key) for key in ("accuracy", "seconds", "test_seconds")
     )
     timed = {"training": seconds, "testing": testing}
-    tables = [
-        Table(
-            "Accuracy",
-            [
-                Line(name, own, *PAPER[name][basis][:2], column=basis)
-                for (name, basis), own in accuracy.items()
-            ],
-            digits=3,
-            case="set",
-        ),
-        *(
-            Table(
-                f"Time of {what}",
-                [
-                    Line(name, own, printed, column=basis)
-                    for (name, basis), own in found.items()
-                    for printed in [PAPER[name][basis][2] if what == "training" else None]
-                ],
-                "seconds of one thread",
-                digits=3,
-                case="set",
-            )
-            for what, found in timed.items()
-        ),
+    lines = [
+        Line(name, own, *PAPER[name][basis][:2], column=basis)
+        for (name, basis), own in accuracy.items()
     ]
+    tables = [Table("Accuracy", lines, digits=3, case="set")]
+    for what, found in timed.items():
+        lines = [
+            Line(name, own, PAPER[name][basis][2] if what == "training" else None, column=basis)
+            for (name, basis), own in found.items()
+        ]
+        tables.append(Table(f"Time of {what}", lines, "seconds of one thread", 3, "set"))
     better = {
         name: sorted(bandwidths.BASES, key=lambda basis: PAPER[name][basis][0])
         for name in ("adult", "mnist", "strips", "covtype")
@@ -208,9 +189,9 @@ def report(results: Results) -> Report:
         Claim(
             "the accuracies (within 0.01, or above)",
             [
-                _near(accuracy[name, basis], name, basis)
-                for name in sets
-                for basis in bandwidths.BASES
+                near(own, mean, 0.01, "higher", deviation, f"{name}, {basis}")
+                for (name, basis), own in accuracy.items()
+                for mean, deviation, _ in [PAPER[name][basis]]
             ],
             _WHY,
         ),
@@ -254,11 +235,6 @@ _WHY = (
     "The thesis prints neither passes nor numbers of rows, nor the bandwidths and steps that it "
     "chose."
 )
-
-
-def _near(ours: list[float], name: str, basis: str) -> Check:
-    mean, deviation, _ = PAPER[name][basis]
-    return near(ours, mean, 0.01, "higher", deviation, f"{name}, {basis}")
 
 
 _NOTES = """20 features in the plane, 2000 on real sets; hinge loss for two classes, multinomial

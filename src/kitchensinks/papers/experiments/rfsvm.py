@@ -13,9 +13,11 @@ import kitchensinks as ks
 from kitchensinks.papers import datasets
 from kitchensinks.papers.experiments.claims import Check, Claim
 from kitchensinks.papers.experiments.data import evidence, fit_quietly, load, part
-from kitchensinks.papers.experiments.study import Cell, Results
+from kitchensinks.papers.experiments.study import Cell, Line, Results
 
 NOISE = 0.1
+# Columns of the synthetic sets.
+INPUTS = {"annulus": 2, "shell": 10}
 # λ of the thesis's ½λ‖f‖²; its −7 ≤ log λ ≤ 1 is taken to base ten.
 LAMBDAS = [10.0**power for power in range(-7, 2)]
 # Uniform features; reweighted ones as Algorithm 1 prints them, and scaled by 1/√(M·p_i) so that
@@ -30,7 +32,7 @@ def training(data: str, m: int, run: int) -> Rows:
     if data == "mnist":
         digits = part(load("mnist"), m, 1, seed=run)
         return digits.X_train, digits.y_train
-    return datasets.make_annulus(m, noise=NOISE, n_inputs=_inputs(data), random_state=run)
+    return datasets.make_annulus(m, noise=NOISE, n_inputs=INPUTS[data], random_state=run)
 
 
 @lru_cache(maxsize=2)
@@ -40,11 +42,7 @@ def testing(data: str, n_rows: int, run: int) -> Rows:
         digits = load("mnist")
         return digits.X_test[:n_rows], digits.y_test[:n_rows]
     seed = 10_000 + run
-    return datasets.make_annulus(n_rows, noise=0.0, n_inputs=_inputs(data), random_state=seed)
-
-
-def _inputs(data: str) -> int:
-    return {"annulus": 2, "shell": 10}[data]
+    return datasets.make_annulus(n_rows, noise=0.0, n_inputs=INPUTS[data], random_state=seed)
 
 
 def bandwidth(rows: np.ndarray) -> float:
@@ -93,9 +91,9 @@ def scores(
     cell: Cell, m: int, lambdas: list[float], n_test: int
 ) -> tuple[list[float], dict[str, Any]]:
     """Accuracy on test rows for each λ, with m training rows, and the evidence of the fits."""
-    data, run = cell.get("data", "annulus"), cell["run"]
-    rows, labels = training(data, m, run)
-    others, truth = testing(data, n_test, run)
+    data = cell.get("data", "annulus")
+    rows, labels = training(data, m, cell["run"])
+    others, truth = testing(data, n_test, cell["run"])
     machines = [_machine(cell, lam, rows, m) for lam in lambdas]
     if cell["method"] != "ksvm":
         features = _features(rows, cell)
@@ -111,9 +109,9 @@ class Best(NamedTuple):
     lam: float
     values: np.ndarray
 
-    @property
-    def note(self) -> str:
-        return f"{self.lam:g}"
+    def line(self, m: int, method: str) -> Line:
+        label = f"{m:,}, {self.n_features}"
+        return Line(label, self.values, note=f"{self.lam:g}", column=METHODS[method])
 
 
 def best(results: Results, key: str, choose: Any, *entries: str) -> dict[Any, Best]:

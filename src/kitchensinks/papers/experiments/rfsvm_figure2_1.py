@@ -35,13 +35,9 @@ def report(results: Results) -> Report:
     counts = [n for n in results.unique("N") if n is not None]
     found = rfsvm.best(results, "accuracies", np.argmax, "N", "method")
     best = {key: each.values for key, each in found.items()}
+    columns = rfsvm.METHODS | {"ksvm": "kernel SVM"}
     lines = [
-        Line(
-            f"{n}" if n else "all",
-            each.values,
-            note=f"{each.lam:g}",
-            column=rfsvm.METHODS[method] if n else "kernel SVM",
-        )
+        Line(f"{n or 'all'}", each.values, note=f"{each.lam:g}", column=columns[method])
         for (n, method), each in found.items()
     ]
     kernel, most = best[None, "ksvm"], counts[-1]

@@ -35,13 +35,11 @@ def report(results: Results) -> Report:
     sizes = results.unique("m")
     found = rfsvm.best(results, "risks", np.argmin, "m", "method")
     risks = {key: each.values for key, each in found.items()}
-    lines, fixed = [], []
-    for (m, method), each in found.items():
-        label, column = f"{m:,}, {each.n_features}", rfsvm.METHODS[method]
+    lines, fixed = [each.line(*key) for key, each in found.items()], []
+    for line, (m, method) in zip(lines, found, strict=True):
         rows = results.where(m=m, method=method).rows
-        lines.append(Line(label, each.values, note=each.note, column=column))
         own = [row["risks"][row["lambdas"].index(FIXED)] for row in rows]
-        fixed.append(Line(label, own, column=column))
+        fixed.append(Line(line.label, own, column=line.column))
     few, many = sizes[0], sizes[-1]
     claims = [
         Claim(

@@ -6,12 +6,11 @@ import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
 from kitchensinks.papers.experiments.claims import Claim, below, ratio
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.study import Cell, Report, Results, Table
 
-GRID: dict[str, Any] = {
-    "shell": {"sizes": [500, 1000, 2000, 4000], "runs": 20, "n_test": 10_000},
-    "mnist": {"sizes": [500, 1000], "runs": 10, "n_test": 10_000},
-}
+# Numbers of rows, and of runs.
+GRID = {"shell": ([500, 1000, 2000, 4000], 20), "mnist": ([500, 1000], 10)}
+TESTED = 10_000
 # N = ln² m: 48 features at m = 1000.
 FACTOR = 1.0
 LAMBDAS = rfsvm.LAMBDAS[1:6]
@@ -25,9 +24,9 @@ PLAIN = 500
 def cells(quick: bool) -> list[Cell]:
     found = [
         {"data": data, "m": m, "N": rfsvm.log_squared(m, FACTOR), "method": method, "run": run}
-        for data, grid in GRID.items()
-        for m in ([100, 200] if quick else grid["sizes"])
-        for run in range(1 if quick else grid["runs"])
+        for data, (sizes, runs) in GRID.items()
+        for m in ([100, 200] if quick else sizes)
+        for run in range(1 if quick else runs)
         for method in rfsvm.METHODS
     ]
     again = [cell for cell in found if cell["data"] == "shell" and cell["m"] == PLAIN]
@@ -35,47 +34,36 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    n_test = 500 if quick else GRID[cell["data"]]["n_test"]
     lambdas = LAMBDAS[1:3] if quick else LAMBDAS
-    found, fits = rfsvm.scores(cell, cell["m"], lambdas, n_test)
+    found, fits = rfsvm.scores(cell, cell["m"], lambdas, 500 if quick else TESTED)
     return {"lambdas": lambdas, "accuracies": found, **fits}
 
 
 def report(results: Results) -> Report:
     plain = results.where(intercept=False)
-    results = Results(row for row in results.rows if "intercept" not in row)
+    results = results.where(intercept=None)
     found = rfsvm.best(results, "accuracies", np.argmax, "data", "m", "method")
     best = {key: each.values for key, each in found.items()}
     tables, claims = [], []
     for data, name in NAMES.items():
         lines = [
-            Line(
-                f"{m:,}, {each.n_features}",
-                _shown(data, each.values),
-                note=each.note,
-                column=rfsvm.METHODS[method],
-            )
+            each._replace(values=_shown(data, each.values)).line(m, method)
             for (own, m, method), each in found.items()
             if own == data
         ]
         tables.append(Table(name, lines, digits=4, case="m, N", note="λ"))
         title = name.split(",")[0]
         for method, kind in (("printed", "paper"), ("opt", "ours")):
-            checks = [
-                ratio(
-                    1.0 - best[data, m, method],
-                    1.0 - best[data, m, "unif"],
-                    1 / EQUAL,
-                    EQUAL,
-                    f"m = {m:,}, error over that of uniform features",
-                )
-                for m in results.unique("m", data=data)
-            ]
+            checks = []
+            for m in results.unique("m", data=data):
+                ours, uniform = (1.0 - best[data, m, k] for k in (method, "unif"))
+                label = f"m = {m:,}, error over that of uniform features"
+                checks.append(ratio(ours, uniform, 1 / EQUAL, EQUAL, label))
             told = f"{title}, {rfsvm.METHODS[method]}: neither gain nor loss beyond a tenth"
             why = "Reweighting gains about a tenth, which is where the stated edge lies."
             claims.append(Claim(told, checks, why, kind))
 
-    if plain.rows:
+    if plain.rows:  # quick runs have none
         table, claim = _without_intercept(plain)
         tables.append(table)
         claims.append(claim)
@@ -98,15 +86,7 @@ def _without_intercept(results: Results) -> tuple[Table, Claim]:
     """The same in ten dimensions with machines that have no intercept."""
     found = rfsvm.best(results, "accuracies", np.argmax, "m", "method")
     risks = {key: rfsvm.excess_risk(each.values) for key, each in found.items()}
-    lines = [
-        Line(
-            f"{m:,}, {each.n_features}",
-            risks[m, method],
-            note=each.note,
-            column=rfsvm.METHODS[method],
-        )
-        for (m, method), each in found.items()
-    ]
+    lines = [each._replace(values=risks[key]).line(*key) for key, each in found.items()]
     name = f"{NAMES['shell']} without an intercept"
     checks = [
         below(risks[PLAIN, "unif"], risks[PLAIN, method], f"uniform against {words}")

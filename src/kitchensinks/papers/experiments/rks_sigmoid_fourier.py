@@ -65,8 +65,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     if cell["method"] == "conjugate":
         fitted = SigmoidsByDescent(cell["K"], cell["seed"], 10 if quick else _STEPS)
         return curves.measure(cell, quick, fitted)
-    ours = {"alpha": "auto", "fit_intercept": True}
-    return curves.measure(cell, quick, curves.sinks(_BASES.get(cell["method"]), cell, **ours))
+    model = curves.sinks(_BASES.get(cell["method"]), cell, **curves.OURS)
+    return curves.measure(cell, quick, model)
 
 
 class SigmoidsByDescent:
@@ -119,7 +119,7 @@ class SigmoidsByDescent:
 def report(results: Results) -> Report:
     found = curves.Curves(results, _SETS, _METHODS)
     accurate, faster, descent, quicker, wider = [], [], [], [], []
-    for data, title in found.sets.items():
+    for data, title in _SETS.items():
         for basis in _BASES:
             label = f"{title}, {basis}"
             accurate.append(found.as_accurate(data, label, basis))

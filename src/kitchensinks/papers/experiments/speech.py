@@ -8,7 +8,7 @@ right: those of unit u are u·s, …, u·s + s − 1.
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ class Spoken(NamedTuple):
         """A joined array, cut into utterances."""
         return np.split(array, np.cumsum(self.lengths)[:-1])
 
-    def first(self, count: int | None) -> "Spoken":
+    def first(self, count: int) -> "Spoken":
         lengths = self.lengths[:count]
         stop = int(lengths.sum())
         return Spoken(self.frames[:stop], self.states[:stop], lengths)
@@ -181,7 +181,7 @@ def distance(found: Sequence[Any], truth: Sequence[Any]) -> int:
     return row[-1]
 
 
-def error_rate(pairs: Iterator[tuple[Sequence[str], Sequence[str]]]) -> float:
+def error_rate(pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> float:
     """Per cent: 100·Σ distance/Σ units, over (found, true) utterances."""
     errors = total = 0
     for found, truth in pairs:
@@ -200,51 +200,31 @@ def decoded_error(model: Any, corpus: Corpus, rows: np.ndarray) -> float:
     posteriors = np.full((len(rows), len(decoder.prior)), np.log(1e-8))
     posteriors[:, model.classes_] = np.maximum(model.predict_log_proba(rows), np.log(1e-8))
     test = corpus.test
-
-    def names(units: list[int]) -> list[str]:
-        return [corpus.units[unit] for unit in units]
-
-    return error_rate(
-        (names(decoder.units(own)), names(units_of(states, corpus.n_states)))
-        for own, states in zip(
-            test.utterances(posteriors), test.utterances(test.states), strict=True
-        )
-    )
+    found = [decoder.units(own) for own in test.utterances(posteriors)]
+    truth = [units_of(states, corpus.n_states) for states in test.utterances(test.states)]
+    names = ([[corpus.units[u] for u in units] for units in part] for part in (found, truth))
+    return error_rate(zip(*names, strict=True))
 
 
-class _Size(NamedTuple):
-    """What a corpus is fitted with: epochs of averaged stochastic gradients, the width and the
-    epochs of a net with four hidden layers, and the utterances of quick runs."""
-
-    epochs: int
-    width: int
-    net_epochs: int
-    few: int = 12
-
-
-# The paper's nets have 4000 nodes a layer.
-_SIZES = {"timit": _Size(10, 4000, 20), "fsdd": _Size(5, 256, 15)}
+# Epochs of averaged stochastic gradients; width of the hidden layers of a net, and its epochs. The
+# paper's nets have 4000 nodes a layer.
+_SIZES = {"timit": (10, 4000, 20), "fsdd": (5, 256, 15)}
 LAYERS = 4
+# Utterances of quick runs.
+_FEW = 12
 
 
 @lru_cache(maxsize=1)
 def corpus(name: str, quick: bool) -> tuple[Corpus, np.ndarray, np.ndarray]:
     """A corpus with the spliced frames of its two parts; few utterances for quick runs."""
-    options = {"frames": True} if name == "fsdd" else {}
-    data = load(name, **options)
-    train, test = (
-        Spoken(rows, np.asarray(states), np.asarray(lengths)).first(
-            _SIZES[name].few if quick else None
-        )
-        for rows, states, lengths in (
-            (data.X_train, data.y_train, data.lengths_train),
-            (data.X_test, data.y_test, data.lengths_test),
-        )
-    )
-    if name == "fsdd":
-        found = Corpus(train, test, [str(digit) for digit in range(10)], DIGIT_STATES)
-    else:
-        found = Corpus(train, test, _phones(train, test), _PHONE_STATES)
+    digits = name == "fsdd"
+    data = load(name, **({"frames": True} if digits else {}))
+    train = Spoken(data.X_train, np.asarray(data.y_train), np.asarray(data.lengths_train))
+    test = Spoken(data.X_test, np.asarray(data.y_test), np.asarray(data.lengths_test))
+    if quick:
+        train, test = train.first(_FEW), test.first(_FEW)
+    units = [str(digit) for digit in range(10)] if digits else _phones(train, test)
+    found = Corpus(train, test, units, DIGIT_STATES if digits else _PHONE_STATES)
     return found, splice(train), splice(test)
 
 
@@ -272,10 +252,10 @@ def measure(name: str, cell: Cell, quick: bool) -> dict[str, Any]:
     paper; on the inputs themselves in a cell without m; or a net in a cell with layers.
     """
     spoken, rows, others = corpus(name, quick)
-    size = _SIZES[name]
+    passes, width, epochs = _SIZES[name]
     if cell.get("layers"):
-        layers = (16 if quick else size.width,) * cell["layers"]
-        epochs = 3 if quick else size.net_epochs
+        layers = (16 if quick else width,) * cell["layers"]
+        epochs = 3 if quick else epochs
         net = MLPClassifier(layers, max_iter=epochs, n_iter_no_change=epochs, random_state=0)
         model = make_pipeline(StandardScaler(), net)
     else:
@@ -287,7 +267,7 @@ def measure(name: str, cell: Cell, quick: bool) -> dict[str, Any]:
             cell["m"],
             loss="logistic",
             alpha=1e-6,
-            solver=ks.Solver("stochastic", epochs=size.epochs, dtype="float32"),
+            solver=ks.Solver("stochastic", epochs=passes, dtype="float32"),
             random_state=cell["seed"],
         )
     states = spoken.train.states

@@ -2,13 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kitchensinks.papers.experiments import CATALOGUE
 from kitchensinks.papers.experiments.claims import FAILS, HOLDS, UNDECIDED
-from kitchensinks.papers.experiments.history import BEFORE
 
 Facts = dict[str, Any]
 
@@ -27,11 +26,7 @@ and committed before they were run; the level is not lowered for this second loo
 and those that are true by construction of our own data, are shown and not counted. `sinks reproduce
 NAME` runs one again; the folder `results/` has every number. This page is written by `sinks
 reproduce --page docs/holds.md`, which applies the rule to all results anew.
-
-The rule before this one scored an order of two means as 'yes' whatever its error, let a tolerance
-widen with our own spread, and called a claim 'held in part' where half of its checks passed. It had
-43 of 79 claims hold, 29 in part and 7 not. Single runs and differences within their error are now
-undecided, a significant counterexample refutes, and claims of ours are no longer counted.
+[The verdicts by the rule before](holds_before.md) are kept.
 """
 
 
@@ -62,12 +57,11 @@ def page(results: Path, docs: Path) -> str:
 def _what(facts: Facts) -> str:
     """The first line: on which data, where they are not the paper's, and what is shown."""
     other = f"On other data than the paper's: {s}. " if (s := facts["substitute"]) else ""
-    known = CATALOGUE.get(facts["name"])
-    old = known is not None and known.version != facts["version"]
-    told = (
-        " These are results of an earlier form of the study; the present one was not run in full."
-    )
-    return f"{other}{facts['what']}.{told if old else ''}{_missing(facts)}"
+    known, old = CATALOGUE.get(facts["name"]), ""
+    if known is not None and known.version != facts["version"]:
+        old = " These are results of an earlier form of the study; "
+        old += "the present one was not run in full."
+    return f"{other}{facts['what']}.{old}{_missing(facts)}"
 
 
 def _missing(facts: Facts) -> str:
@@ -95,24 +89,18 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from (f"{told} {others} more are ours or by construction.", "")
     if missing := sorted(set(CATALOGUE) - set(found)):
         yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
-    heads = ["study", "hold", "do not hold", "undecided", "not counted"]
-    heads += ["by the rule before: held, in part, not", "what changed"]
-    yield from (f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
+    yield from ("| study | hold | do not hold | undecided | not counted |", "|---|---|---|---|---|")
     for facts in studies:
         own = found[facts["name"]]
         numbers = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
         numbers.append(len(facts["claims"]) - len(own))
-        before = BEFORE.get(facts["name"])
-        last = [str(before), before.changed] if before else ["not run", ""]
-        cells = [facts["name"], *(str(number or "") for number in numbers), *last]
-        yield f"| {' | '.join(cells)} |"
+        yield f"| {' | '.join([facts['name'], *(str(number or '') for number in numbers)])} |"
     yield ""
 
 
 def _tables(facts: Facts) -> Iterator[str]:
     for table in facts["tables"]:
-        yield from _table(table)
-        yield ""
+        yield from (*_table(table), "")
 
 
 def _foot(facts: Facts) -> Iterator[str]:
@@ -141,37 +129,24 @@ def _claims(claims: list[Facts]) -> Iterator[str]:
     for claim in claims:
         better = " (ours is better)" if claim["better"] and claim["verdict"] == HOLDS else ""
         yield f"- **{claim['verdict']}**{_KINDS[claim['kind']]}{better}: {claim['claim']}."
-        yield from (
-            f"  - {_WORDS[check['verdict']]} {check['ours']}{_open(check)}"
-            for check in claim["checks"]
-        )
+        for check in claim["checks"]:
+            lacks = f"; {check['open']}" if "open" in check else ""
+            yield f"  - {_WORDS[check['verdict']]} {check['ours']}{lacks}"
         if claim["why"]:
             yield f"  - Why: {claim['why']}"
-
-
-def _open(check: Facts) -> str:
-    """What a check that decides nothing lacks: mostly how many seeds would decide it."""
-    if check["verdict"] != UNDECIDED:
-        return f"; {check['open']}" if "open" in check else ""
-    # Results of an earlier form of a study are shown as they were written.
-    seeds = f"{check['seeds']} seeds would decide" if check["seeds"] else "more seeds are needed"
-    return f"; {check.get('open', seeds)}"
 
 
 def _table(table: Facts) -> Iterator[str]:
     """One line for each case, or a table of two ways where the lines have columns."""
     lines = table["lines"]
-    known = [key for key in ("paper", "note") if any(line[key] not in (None, "") for line in lines)]
-    two_ways = any(line.get("column") for line in lines)
-    heads, rows = _two_ways(table) if two_ways else _listed(table, known)
-    unit = f", {table['unit']}" if table["unit"] else ""
-    told = f": ours{_spread_told(lines)}" + "".join(
-        {"paper": ", (the paper's)", "note": f"; {table.get('note', 'note')}"}[key] for key in known
-    )
-    yield f"**{table['title']}{unit}{told if two_ways else ''}**"
-    yield ""
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
+    two_ways = any(line["column"] for line in lines)
+    heads, rows = _two_ways(table) if two_ways else _listed(table)
+    told = f"{table['title']}, {table['unit']}" if table["unit"] else table["title"]
+    if two_ways:
+        told += f": ours{_spread_told(lines)}"
+        told += ", (the paper's)" if any(line["paper"] is not None for line in lines) else ""
+        told += f"; {table['note']}" if any(line["note"] for line in lines) else ""
+    yield from (f"**{told}**", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -184,25 +159,22 @@ def _spread_told(lines: list[Facts]) -> str:
     return f" ± deviation over {seeds} seeds"
 
 
-def _listed(table: Facts, known: list[str]) -> tuple[list[str], list[list[str]]]:
+def _listed(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     """Headings and rows, a row for each line; columns without entries are left out."""
     lines, digits = table["lines"], table["digits"]
-    heads = [table.get("case", "case")]
-    heads += [*(["paper"] if "paper" in known else []), f"ours{_spread_told(lines)}"]
-    heads += ["difference"] if "paper" in known else []
-    heads += [table.get("note", "note")] if "note" in known else []
-    rows = []
-    for line in lines:
-        row = [line["label"], _ours(line, digits)]
-        if "paper" in known:
-            away = line["difference"]
-            row.insert(1, _number(line["paper"], digits, line["paper_spread"]))
-            row.append("" if away is None else f"{away:+.{digits}f}")
-        rows.append([*row, line["note"]] if "note" in known else row)
-    return heads, rows
+    away = [line["difference"] for line in lines]
+    columns = {
+        table["case"]: [line["label"] for line in lines],
+        "paper": [_number(line["paper"], digits, line["paper_spread"]) for line in lines],
+        f"ours{_spread_told(lines)}": [_ours(line, digits) for line in lines],
+        "difference": ["" if each is None else f"{each:+.{digits}f}" for each in away],
+        table["note"]: [line["note"] for line in lines],
+    }
+    shown = {head: cells for head, cells in columns.items() if any(cells)}
+    return shown, zip(*shown.values(), strict=True)
 
 
-def _two_ways(table: Facts) -> tuple[list[str], list[list[str]]]:
+def _two_ways(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     """Headings and rows, a row for each label and a column for each `column` of the lines."""
     lines, digits = table["lines"], table["digits"]
     columns, labels = (
@@ -216,7 +188,7 @@ def _two_ways(table: Facts) -> tuple[list[str], list[list[str]]]:
         cells[line["label"], line["column"]] = text + (f"; {line['note']}" if line["note"] else "")
     if all(label.replace(",", "").isdigit() for label in labels):
         labels.sort(key=lambda label: int(label.replace(",", "")))
-    heads = [table.get("case", "case"), *(column or "ours" for column in columns)]
+    heads = [table["case"], *(column or "ours" for column in columns)]
     return heads, [[label, *(cells.get((label, c), "") for c in columns)] for label in labels]
 
 

@@ -1,9 +1,10 @@
 """The papers' bounds as functions: what each statement guarantees, and what it takes.
 
 One file for each paper, and five for the thesis; every function names its statement, maps the
-paper's symbols to its arguments, and corrects the printed constant where that is wrong. Arguments
-are given by name. A constant that a paper leaves unnamed is an argument too. `solve` is the inverse
-of all of them: it finds the features, rows or units at which a bound has a given value.
+paper's symbols to its arguments, and corrects the printed constant where that is wrong ("errata" is
+docs/errata.md, by number). Arguments are given by name. A constant that a paper leaves unnamed is
+an argument too. `solve` is the inverse of all of them: it finds the features, rows or units at
+which a bound has a given value.
 
 >>> from kitchensinks import theory
 >>> theory.solve("n_features", theory.sinks_l2_error, value=0.1, weight_bound=1.0, delta=0.05)

@@ -68,10 +68,6 @@ def nonnegative(meaning: str) -> Rule:
     return Rule(meaning, "a finite number of 0 or more", lambda value: value >= 0)
 
 
-def above(limit: float, meaning: str) -> Rule:
-    return Rule(meaning, f"a finite number above {limit:g}", lambda value: value > limit)
-
-
 def chance(meaning: str) -> Rule:
     return Rule(meaning, "a number strictly between 0 and 1", lambda value: 0 < value < 1)
 

@@ -77,9 +77,8 @@ def sinks_estimation_error(
     |R[f] - R_emp[f]| <= (4LC + 2|c(0)| + LC√(2 log 2/δ))/√m for all of them at once, with
     probability at least 1 - δ over the rows.
 
-    Source: kitchen sinks, Lemma 3, (13). The paper prints LC√(½ log 1/δ), which is too small: the
-    loss ranges over 2LC, and the claim has two sides. (c(0) cancels in R - R_emp, and 2LC may
-    replace 4LC + 2|c(0)|; the paper's looser terms are kept.)
+    Source: kitchen sinks, Lemma 3, (13); errata 11. (c(0) cancels in R - R_emp, and 2LC may replace
+    4LC + 2|c(0)|; the paper's looser terms are kept.)
 
     >>> gap = sinks_estimation_error(
     ...     lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0, n_rows=10_000, delta=0.05)

@@ -45,7 +45,7 @@ def max_second_moment(*, pool: int) -> float:
 
     σ²(q) = E(max_j g_j)² = ∫ t²·qϕ(t)Φ(t)^(q-1) dt, which grows like 2 log q.
 
-    Source: maxout, Theorem 1. Appendix A prints σ²(q) ~ log q; the factor 2 is missing.
+    Source: maxout, Theorem 1; errata 24.
 
     >>> round(max_second_moment(pool=1), 6), round(max_second_moment(pool=4), 4)
     (1.0, 1.5513)
@@ -99,9 +99,8 @@ def maxout_sup_tail(*, pool: int, n_inputs: int, delta: float) -> float:
 
     δ + q·e^(-d/8).
 
-    Source: maxout, Lemma 2, which prints δ + 2e^(-cd/4). All q vectors of a unit must be short, not
-    two of them, so q replaces 2; and concentration of a Gaussian norm, P(‖w‖ >= 3√d/2) <= e^(-d/8),
-    gives c = 1/2.
+    Source: maxout, Lemma 2; errata 27. Concentration of a Gaussian norm, P(‖w‖ >= 3√d/2) <=
+    e^(-d/8), gives its c = 1/2.
 
     >>> round(maxout_sup_tail(pool=4, n_inputs=200, delta=0.05), 4)
     0.05
@@ -134,9 +133,7 @@ def maxout_l2_error(
     ‖f̂ - f‖ <= C·(M/√m·(1 + √(2 log 1/δ)) + σ(q)√tail), with probability at least 1 - δ over the
     draw.
 
-    Source: maxout, Lemma 3, (9). M comes from Lemma 2 or `maxout_norm_bound`. The printed proof
-    conditions on M for one unit where it needs it for all m, and forgets that the conditioned mean
-    is not f; leaving out the units above M costs at most Cσ(q)√tail and repairs both.
+    Source: maxout, Lemma 3, (9); errata 26. M comes from Lemma 2 or `maxout_norm_bound`.
 
     >>> size = maxout_norm_bound(pool=4, tail=1e-4)
     >>> error = maxout_l2_error(weight_bound=1.0, n_units=10_000, pool=4, unit_bound=size,
@@ -216,12 +213,8 @@ def maxout_excess_risk(
     with probability at least 1 - 3δ over the rows and the draw, for inputs of length at most R and
     a loss with values in [0, B].
 
-    Remark 2 multiplies the whole bound with R·B. That is the same or more where R and B are 1 or
-    more; below 1 it is not a bound, because B has no part in the units and R none in the deviation.
-
-    Source: maxout, Theorem 2. The paper compares with the minimum over F̂ where its proof has F,
-    prints log(1/δ) for the log(2/δ) of (10), and averages over the projections inside an inequality
-    that does not cover them; the term √(2 log(1/δ)/m) does.
+    Source: maxout, Theorem 2 and Remark 2; errata 23 and 36. The paper averages over the
+    projections inside an inequality that does not cover them; the term √(2 log(1/δ)/m) does.
 
     >>> risk = maxout_excess_risk(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5,
     ...     n_rows=100_000, n_units=10_000, pool=4,

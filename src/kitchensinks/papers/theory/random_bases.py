@@ -51,9 +51,8 @@ def bases_uniform_error(
     ‖f̂ - f‖_∞ < ‖f‖_p/√K·(√(2 log 1/δ) + 2·sup|φ(0)| + 4LB√(E θ'θ)) with probability at least 1 - δ
     over the draw, for φ that is L-Lipschitz with |φ| <= 1.
 
-    Source: random bases, Theorem 3.2, (6). The paper prints √(log 1/δ), but (18) put into (25)
-    gives √(2 log 1/δ). It asks for φ(0) = 0, which is the default here; `value_at_zero` is a bound
-    on |φ| at input zero, and its term comes from splitting φ(t) into φ(t) - φ(0) and φ(0).
+    Source: random bases, Theorem 3.2, (6); errata 9. It asks for φ(0) = 0, which is the default
+    here; the term of `value_at_zero` comes from splitting φ(t) into φ(t) - φ(0) and φ(0).
 
     >>> error = bases_uniform_error(norm=1.0, n_features=400, lipschitz=1.0, radius=1.0,
     ...                             second_moment=2.0, delta=0.05)
@@ -74,10 +73,8 @@ def bases_cosine_error(
     ‖f̂ - f‖_∞ < ‖f‖_p/√K·(√(2 log 1/δ) + 2 + 4B√(E‖ω‖²)) with probability at least 1 - δ over the
     draw, whatever the law of b.
 
-    Source: random bases, Example a, which says that Theorem 3.2 applies; it does not, because a
-    shifted cosine is not zero at zero, so this is `bases_uniform_error` with L = 1 and sup|φ(0)| =
-    1. (E|f̂(0) - f(0)| <= ‖f‖_p/√K would allow 1 in place of 2.) For the kernel exp(-γ‖x - y‖²)
-    over d inputs E‖ω‖² is 2γd.
+    Source: random bases, Example a; errata 10: it is `bases_uniform_error` with L = 1 and
+    sup|φ(0)| = 1. For the kernel exp(-γ‖x - y‖²) over d inputs E‖ω‖² is 2γd.
 
     >>> error = bases_cosine_error(
     ...     norm=1.0, n_features=400, radius=1.0, second_moment=2.0, delta=0.05)

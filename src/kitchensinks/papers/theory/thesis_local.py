@@ -13,7 +13,6 @@ _bound = checked(
     **RULES
     | {
         "index": count("i, which entropy number: that of 2^(i-1) balls"),
-        "n_rows": count("the number of training rows, the thesis's m"),
         "level": positive("r, the largest regularised excess risk of the class"),
         "ridge": Rule("the regularisation λ", "a number between 0 and 1/2", lambda v: 0 < v < 0.5),
         "spread": positive("ρ, the largest ‖h‖ of the class on the rows"),
@@ -44,8 +43,7 @@ def svm_entropy(*, index: int, level: float, ridge: float, n_features: int) -> f
     e_i <= √(2r/λ)·min(1, 3·2^(-(i-1)/N)).
 
     Source: thesis, Lemmas II.9 (the ramp loss is 1-Lipschitz, so H_r has no larger ones) and II.10
-    (a ball of radius √(2r/λ) in N dimensions). The lemma prints 2^(-i/2N) and its proof 2^(-i/N);
-    with the 2^(i-1) balls of Definition II.8 the volumes give the exponent here.
+    (a ball of radius √(2r/λ) in N dimensions); errata 34.
 
     >>> svm_entropy(index=1, level=0.5, ridge=0.25, n_features=10)
     2.0
@@ -127,8 +125,8 @@ def margin_risk(
     A row at the distance Δ from the other class adds 2Q(d/2, (Δ/2γ)²), as in `separated_risk`, and
     the mean of that over Δ is this one by parts.
 
-    Source: thesis, section 2.4, the margin noise exponent; it prints ∫|y| and t^(-β). Separated
-    classes are β → ∞, where `separated_risk` is the bound.
+    Source: thesis, section 2.4, the margin noise exponent; errata 18. Separated classes are β → ∞,
+    where `separated_risk` is the bound.
 
     >>> risk = margin_risk(margin_exponent=1.0, margin_scale=1.0, bandwidth=0.1, n_inputs=1)
     >>> round(risk, 4)

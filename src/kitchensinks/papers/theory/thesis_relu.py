@@ -44,8 +44,7 @@ def relu_features_error(*, n_features: int, norm: float, radius: float, delta: f
     The least ε with N >= 20R²(r² + 1)/ε²·ln(64R²(r² + 1)/(ε²δ)) and R = ‖f₀‖: with probability at
     least 1 - δ, some weights of length at most 2R on features divided by √N have ‖f_N - f₀‖ <= ε.
 
-    Source: thesis, Proposition III.10. It prints N >= 5(r² + 1)/ε²·ln(16(r² + 1)/(ε²δ)), without R
-    and with another ε; and Algorithm 2 prints features that are not divided by √N.
+    Source: thesis, Proposition III.10; errata 20.
 
     >>> round(relu_features_error(n_features=1367, norm=1.0, radius=1.0, delta=0.1), 3)
     0.5
@@ -151,10 +150,8 @@ def relu_network(
     1 - (ε/s)²·Σ_(i<L) i²/Π_(j>i) R_j². Frobenius norms of the weights: ε√(N₁m₂) from the input,
     R_i√(m_(i+2)·N_(i+1)/N_i) between layers, and R_L/(ε√N_L) <= 1/√((r + s)² + 1) to the output.
 
-    Source: thesis, Proposition III.15. `variations` are R_1..R_L, `widths` are m_2..m_(L+1), the
-    outputs of each f_i; r holds for all the intermediate sets. It prints the last norm as √((r +
-    s)² + 1), its inverse, and the N_i without rounding, where the norms simplify to Π R_i·√(m₂((r +
-    s)² + 1)) and √m_(i+2).
+    Source: thesis, Proposition III.15; errata 21. `variations` are R_1..R_L, `widths` are
+    m_2..m_(L+1), the outputs of each f_i; r holds for all the intermediate sets.
 
     >>> bound = relu_network(accuracy=0.1, variations=[1.0, 2.0], widths=[1, 1], radius=1.0,
     ...                      slack=1.0)

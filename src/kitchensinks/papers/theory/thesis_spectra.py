@@ -10,17 +10,18 @@ import math
 
 from scipy.special import gammainc, lambertw
 
-from kitchensinks.papers.theory._shared import DELTA, above, checked, count, positive
+from kitchensinks.papers.theory._shared import DELTA, Rule, checked, count, positive
 
-# What the arguments mean in this file and in `thesis_svm`.
+# What the arguments mean in this file, in `thesis_local` and in `thesis_svm`.
 RULES = {
     "leverage": positive("the largest leverage d_max"),
     "mu": positive("the regularisation μ of the operator"),
     "norm": positive("‖f‖, the norm of the target"),
     "feature_bound": positive("the largest |φ|, κ"),
     "n_features": count("the number of drawn features, the thesis's N"),
+    "n_rows": count("the number of training rows, the thesis's m"),
     "scale": positive("the factor of the law of the eigenvalues, c₁ or c₃"),
-    "exponent": above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
+    "exponent": Rule("the c₂ of λ_i <= c₁·i^(-c₂)", "a finite number above 1", lambda v: v > 1),
     "rate": positive("the c₄ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
     "n_inputs": count("the number of inputs, d"),
     "index": count("i, the rank of the eigenvalue, from 1"),
@@ -42,8 +43,7 @@ def leverage_features(*, leverage: float, delta: float) -> int:
     N >= 5·d_max·log(16·d_max/δ): then, with probability at least 1 - δ over the draw, every f of
     norm 1 has weights β of length at most 2 with ‖f - β·φ_N‖ <= 2√μ.
 
-    Source: thesis, Theorem II.2, (2.2). (The statement puts 'there exists β' before 'for all f';
-    each f has its own β.)
+    Source: thesis, Theorem II.2, (2.2); errata 30.
 
     >>> leverage_features(leverage=40.0, delta=0.05)
     1892
@@ -101,8 +101,7 @@ def polynomial_freedom(*, mu: float, scale: float, exponent: float) -> float:
 
     d(μ) <= 2c₂/(c₂ - 1)·(c₁/μ)^(1/c₂) for λ_i <= c₁·i^(-c₂), c₂ > 1 and μ < c₁.
 
-    Source: thesis, Lemma II.5, (2.5). (In its proof m_μ is the largest i with λ_i >= μ, not λ_i <=
-    μ.)
+    Source: thesis, Lemma II.5, (2.5); errata 14.
 
     >>> round(polynomial_freedom(mu=0.01, scale=1.0, exponent=2.0), 4)
     40.0
@@ -150,9 +149,8 @@ def widom_eigenvalue(
     C·α·B·exp(-β·4Γ^(4/d)(d/2 + 1)/ρ²·i^(2/d)), for a kernel with Fourier transform at most
     α·exp(-β‖ξ‖²); for the Gaussian kernel α = (2πγ²)^(d/2) and β = γ²/2.
 
-    Source: thesis, Lemma II.17, after Widom. It prints π^(4/d)ρ² for ρ², which is looser. This is
-    no bound: for inputs in a ball the eigenvalues of the Gaussian kernel fall only like
-    exp(-c·i^(1/d)·log i), so no C serves every i. Use `gaussian_eigenvalue` for a bound that holds.
+    Source: thesis, Lemma II.17, after Widom; errata 17. For inputs in a ball this is no bound
+    (errata 25): no C serves every i. `gaussian_eigenvalue` is one.
 
     >>> value = widom_eigenvalue(index=3, height=1.2533, decay=0.125, density_bound=0.5, radius=1.0,
     ...                          n_inputs=1, constant=1.0)

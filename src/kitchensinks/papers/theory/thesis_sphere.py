@@ -43,8 +43,7 @@ def relu_power_norm(*, power: int, coefficient: float, n_inputs: int) -> float:
     ‖f‖ <= |α|/√a_p with a_p the coefficient of s^p in the kernel: a_p = b_p/(2(d + 1)π) with
     b_0 = 1, b_1 = π/2, b_2 = ½ and b_p = (p − 3)!!/(p!!·(p − 1)) for even p.
 
-    Source: thesis, Lemma III.17, which prints √(2(d + 1)π)·αp from a_p >= 1/(2(d + 1)πp²). That
-    inequality fails from p = 4 on.
+    Source: thesis, Lemma III.17; errata 8.
 
     >>> round(relu_power_norm(power=2, coefficient=1.0, n_inputs=1), 4)
     5.0133
@@ -67,8 +66,7 @@ def relu_length_norm(*, n_inputs: int) -> float:
     1/E ReLU(ω₁) = 2√π·Γ(d/2 + 1)/Γ((d + 1)/2), about √(2πd): on the sphere the function is the
     constant 1, an eigenfunction.
 
-    Source: thesis, (3.12), which bounds it by 2√(2π)·(d + 1)^(3/2) as a sum over squared columns
-    (d of them are printed; the sum needs the added 1 as well).
+    Source: thesis, (3.12), which bounds it by 2√(2π)·(d + 1)^(3/2); errata 35.
 
     >>> round(relu_length_norm(n_inputs=2), 4)
     4.0
@@ -108,9 +106,7 @@ def sphere_norm(*, smoothing: float, n_inputs: int) -> float:
     that are even: f(−x̃) = f(x̃). Rows (x, 1)/‖(x, 1)‖ lie on half of the sphere, and labels of the
     other half are free to be so.
 
-    Source: thesis, section 3.4, after Bach (2017). It takes 1 − r = C·δ^(-2/(d+1)) for a norm δ:
-    that holds for Lipschitz labels, and labels ±1 have δ^(-2/(d+3)). It does not ask for even ones,
-    without which g has odd harmonics and is not in the space.
+    Source: thesis, section 3.4, after Bach (2017); errata 33.
 
     >>> round(sphere_norm(smoothing=0.5, n_inputs=2), 4)
     6.0
@@ -128,8 +124,7 @@ def sphere_rate(*, n_rows: int, n_inputs: int, lipschitz: bool = True) -> float:
     logarithms, where the eigenvalues fall like i^(-d/2). √m features have √μ = m^(-d/8); the norm R
     balances R·√μ with the distance R^(-2/(d+1)), or R^(-2/(d+3)), of `sphere_norm`.
 
-    Source: thesis, section 3.4, which states m^(-1/8) for every d: that is the rate at d = 3 (at
-    d = 5 for labels ±1), a slower one holds below and a faster one above.
+    Source: thesis, section 3.4, which states m^(-1/8) for every d; errata 33.
 
     >>> round(sphere_rate(n_rows=10**8, n_inputs=3), 6)
     0.1

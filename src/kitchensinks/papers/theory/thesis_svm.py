@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scipy.special import gammaincc
 
-from kitchensinks.papers.theory._shared import Rule, checked, count, nonnegative, positive
+from kitchensinks.papers.theory._shared import Rule, checked, nonnegative, positive
 from kitchensinks.papers.theory.thesis_spectra import (
     RULES,
     gaussian_freedom,
@@ -25,7 +25,6 @@ from kitchensinks.papers.theory.thesis_spectra import (
 _bound = checked(
     **RULES
     | {
-        "n_rows": count("the number of training rows, the thesis's m"),
         "norm": positive("the norm R of the function that stands for the Bayes classifier"),
         "gap": nonnegative("the distance ε to the Bayes classifier"),
         "margin": positive("the distance τ between the classes"),
@@ -66,8 +65,7 @@ def polynomial_plan(
     λ = m^(-c₂/(2+c₂)), μ = λ², N = 5·d(μ)·log(16·d(μ)/δ) with d(μ) from `polynomial_freedom`. The
     excess risk falls like m^(-c₂/(2+c₂)) up to logarithms, with N of order m^(2/(2+c₂)).
 
-    Source: thesis, Theorem II.6, first part. (The chapter's summary prints the exponent c₂/(1+c₂).
-    The proof sets μ = c₁λ² and then computes with μ = λ², which is used here.)
+    Source: thesis, Theorem II.6, first part; errata 12 and 29.
 
     >>> plan = polynomial_plan(
     ...     n_rows=10**6, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05)
@@ -130,9 +128,8 @@ def separated_plan(
     `gaussian_freedom`; norm and gap come from Lemma II.16. The excess risk falls like 1/m up to
     logarithms, with N of order ln^d(m)·ln ln m. Needs ln m > d - 1.
 
-    Source: thesis, Theorem II.15. It prints γ = τ/√(ln m), where Lemma II.16 needs half of it, and
-    N of order ln^(2d)(m) from Lemma II.17, which fails for inputs in a ball; expanding the kernel
-    in polynomials gives the N here, with no density.
+    Source: thesis, Theorem II.15; errata 16 (it prints γ = τ/√(ln m)) and 25 (N of order
+    ln^(2d)(m)).
 
     >>> plan = separated_plan(n_rows=10**6, margin=1.0, radius=1.0, n_inputs=2, delta=0.05)
     >>> plan.ridge, round(plan.bandwidth, 4), plan.n_features
@@ -165,10 +162,9 @@ def svm_excess_risk(plan: SvmPlan, *, noise: float, c_root: float, c_linear: flo
     9(2R√μ + 2R²λ + ε) + (3/m)·[(900C₁² + 120C₂)·N(V + 1)·log₂(1/λ)
     + (10√N·R + 5 + 72V)·ln(1/δ)], with probability at least 1 - 4δ.
 
-    Source: thesis, proof of Theorems II.6 and II.15 (Theorem II.7 with Lemmas II.12 and II.13). C₁
-    and C₂ are the 'two absolute constants' of Lemma II.12 (its proof carries 36√(2 ln 16) and 36²
-    ln 16). Theorem II.6 prints 6ε where its proof has 9ε; Lemma II.13 needs log₂(1/λ) where it
-    prints ln(1/λ). The features must satisfy |φ| <= √N, and the kernel k_N(x, x) <= 1.
+    Source: thesis, proof of Theorems II.6 and II.15 (Theorem II.7 with Lemmas II.12 and II.13);
+    errata 13 and 28. C₁ and C₂ are the 'two absolute constants' of Lemma II.12 (its proof carries
+    36√(2 ln 16) and 36² ln 16). The features must satisfy |φ| <= √N, and the kernel k_N(x, x) <= 1.
 
     >>> plan = polynomial_plan(
     ...     n_rows=10**9, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05)
@@ -188,8 +184,7 @@ def separated_norm(*, margin: float, radius: float, bandwidth: float, n_inputs: 
 
     ‖f‖ <= 2^(-d/4)·((ρ + τ/2)/γ)^(d/2)/√Γ(d/2 + 1).
 
-    Source: thesis, Lemma II.16. It prints (√(π/2)ρ²)^(d/2)/Γ(d/2 + 1)·γ^(-d/2): the root of the
-    ball's volume was not taken. The labels reach τ/2 beyond the classes, hence ρ + τ/2.
+    Source: thesis, Lemma II.16; errata 15. The labels reach τ/2 beyond the classes, hence ρ + τ/2.
 
     >>> round(separated_norm(margin=0.5, radius=1.0, bandwidth=0.1, n_inputs=2), 4)
     8.8388
@@ -212,9 +207,7 @@ def separated_risk(
     upper incomplete gamma function. In closed form it is at most
     4(τ/2γ)^(d-2)/Γ(d/2)·exp(-(τ/2γ)²), for γ < τ/(2√(d - 1)).
 
-    Source: thesis, Lemma II.16 and its proof. It prints τ^(d-2)γ^(d-2)·exp(-τ²/γ²): the power of γ
-    has the wrong sign, and τ must be halved, because only points within τ/2 of a class can be given
-    its label.
+    Source: thesis, Lemma II.16 and its proof; errata 16.
 
     >>> round(separated_risk(margin=1.0, bandwidth=0.15, n_inputs=8), 6)
     0.009041
