@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.cli.fit import Source, Step
+from kitchensinks.cli.fit import Step
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
@@ -36,9 +36,12 @@ def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSource(Source):
-    """A Dask collection of the rows with a target; `few` is a sample in memory."""
+class ClusterSource:
+    """As `FileSource`, of a Dask collection of the rows with a target; `few`: some, in memory."""
 
+    options: Fit
+    task: str
+    n_rows: int
     table: Any
     few: Any
     address: str
@@ -102,7 +105,7 @@ class ClusterSource(Source):
         return f"error {100 * (1.0 - score):.2f} %", {"accuracy": score, "error": 1.0 - score}
 
     def facts(self) -> Facts:
-        return {**super().facts(), "scheduler": self.address}
+        return {"bad_rows": 0, "scheduler": self.address}
 
     def _side(self, held_out: bool) -> Any:
         """Weights that are one for the rows held out, or for the others."""

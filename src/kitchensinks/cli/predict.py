@@ -42,23 +42,19 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
         keeps_inputs(options.out, options.data, options.model, options.force)
     state = table_model(options.model).estimator.state_
     with opened_table(options.data, options.skip_bad_rows) as table:
-        return _predict(options, state, table, terminal)
-
-
-def _predict(options: Predict, state: State, table: Table, terminal: Terminal) -> Facts:
-    if options.id_column is not None:
-        table.check_names([options.id_column])
-    answers = Answers(state, table, options.id_column, options.coverage)
-    start, done = time.monotonic(), 0
-    with (
-        _writer(options.out, answers.schema) as write,
-        with_threads(options.threads),
-        terminal.progress("Predicting") as meter,
-    ):
-        for batch in table.batches(answers.needed()):
-            write(answers.of(batch, done))
-            done += batch.num_rows
-            meter.seen(done, table.n_rows)
+        if options.id_column is not None:
+            table.check_names([options.id_column])
+        answers = Answers(state, table, options.id_column, options.coverage)
+        start, done = time.monotonic(), 0
+        with (
+            _writer(options.out, answers.schema) as write,
+            with_threads(options.threads),
+            terminal.progress("Predicting") as meter,
+        ):
+            for batch in table.batches(answers.needed()):
+                write(answers.of(batch, done))
+                done += batch.num_rows
+                meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
     for text in oddities(table, None):
         terminal.note(text)
@@ -79,31 +75,23 @@ def score(options: Score, terminal: Terminal) -> Facts:
     saved = table_model(options.model)
     state, name = saved.estimator.state_, target_name(saved, options.target)
     with opened_table(options.data, options.skip_bad_rows) as table:
-        text, facts = _score(options, state, table, name, terminal)
-    terminal.show(f"{options.model} on {table.label}: {text}.")
-    return {"model": str(options.model), "data": options.data, "target": name, **facts}
+        table.check_names([name])
+        rows = Rows(table, saved.estimator.columns_)
+        truths, weights = known_targets(table, name)
+        truths = comparable(truths, state.targets, name)
 
+        def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
+            for part in block_slices(len(rows), _BLOCK_ROWS):
+                known = slice(None) if weights is None else weights[part] > 0
+                yield rows[part][known], truths[part][known]
+                meter.seen(part.stop, len(rows))
 
-def _score(
-    options: Score, state: State, table: Table, name: str, terminal: Terminal
-) -> tuple[str, Facts]:
-    table.check_names([name])
-    assert state.columns is not None, "checked by `table_model`"
-    rows = Rows(table, state.columns)
-    truths, weights = known_targets(table, name)
-    truths = comparable(truths, state.targets, name)
-
-    def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
-        for part in block_slices(len(rows), _BLOCK_ROWS):
-            known = slice(None) if weights is None else weights[part] > 0
-            yield rows[part][known], truths[part][known]
-            meter.seen(part.stop, len(rows))
-
-    with with_threads(options.threads), terminal.progress("Scoring") as meter:
-        scored = score_blocks(state, blocks(meter))
+        with with_threads(options.threads), terminal.progress("Scoring") as meter:
+            text, facts = score_blocks(state, blocks(meter))
     for note in oddities(table, weights):
         terminal.note(note)
-    return scored
+    terminal.show(f"{options.model} on {table.label}: {text}.")
+    return {"model": str(options.model), "data": options.data, "target": name, **facts}
 
 
 def table_model(path: Path) -> Saved:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
-from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
+from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number, without_codes
 
 # Words that stand for a missing value.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
@@ -70,9 +70,15 @@ class Encoder:
         """Raise an error where a column of this Arrow type cannot be encoded."""
         kind = kind.value_type if family(kind) == "category" else kind
         if not (family(kind) == "null" or self._takes(kind)):
+            # One word among the numbers of a file or a frame makes text of the whole column.
+            hint = (
+                f" For numbers written as text: pandas.to_numeric(X[{self.name!r}], "
+                "errors='coerce'), which makes missing values of what is no number."
+            )
             raise ValueError(
                 f"{label}: column {self.name!r} holds {in_words(kind)}, and was {self._example()} "
                 "when the model was fitted. Convert it."
+                f"{hint if self.kind == 'numbers' and family(kind) == 'text' else ''}"
             )
 
     def check_fields(self) -> None:
@@ -364,10 +370,9 @@ ENCODERS: dict[str, Any] = {
 
 
 def _plain(values: ArrowArray) -> ArrowArray:
-    """An Arrow array without dictionaries."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    return values.dictionary_decode() if family(values.type) == "category" else values
+    """An Arrow array in one chunk, without dictionaries."""
+    chunked = isinstance(values, pa.ChunkedArray)
+    return without_codes(values.combine_chunks() if chunked else values)
 
 
 def _numbers(values: ArrowArray) -> AnyArray:

@@ -16,7 +16,7 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowTable
 from kitchensinks.tables.disk import Stamp
-from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
+from kitchensinks.tables.table import BadRows, Table, batch_rows
 
 CHUNK_BYTES = 2**22
 # A quoted value longer than this many chunks is an error: its quote was never closed.
@@ -209,11 +209,9 @@ class TextTable(Table):
             yield from table.slice(skip).to_batches(max_chunksize=batch_rows(len(names)))
             skip = max(0, skip - table.num_rows)
 
-    def fingerprint(self) -> dict[str, str]:
-        # The index has seen every byte: so has the fingerprint.
-        bad, content = self.bad_rows.count, f"{self._checksum:08x}"
-        found = file_fingerprint(self._path, self.schema, content)
-        return {**found, "bad rows": str(bad)}
+    def _content(self) -> str:
+        # The index has seen every byte.
+        return f"{self._checksum:08x}"
 
 
 def blank(data: bytes) -> bool:
@@ -232,11 +230,8 @@ def row_end(data: bytes, separator: bytes | None = b",") -> int:
     """
     if separator is None or b'"' not in data:
         return data.rfind(b"\n") + 1
-    starts, ends = quoted_spans(data, separator)
     breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
-    # The end of the last quoted part that begins before a line break.
-    before = np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
-    outside = breaks[breaks >= before]
+    outside = breaks[_unquoted(data, separator, breaks)]
     return int(outside[-1]) + 1 if len(outside) else 0
 
 
@@ -252,13 +247,20 @@ def row_starts(data: bytes, separator: bytes | None = b",") -> list[tuple[int, i
     feeds = letters[:-1] == ord("\n")
     returns = (letters[:-1] == ord("\r")) & (letters[1:] != ord("\n"))
     breaks = np.flatnonzero(feeds | returns)
-    outside = np.ones(len(breaks), dtype=bool)
-    if separator is not None and b'"' in data:
-        starts, ends = quoted_spans(data, separator)
-        outside = breaks >= np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
+    outside = _unquoted(data, separator, breaks)
     after = np.concatenate([[0], breaks[outside] + 1])
     lines = np.concatenate([[0], np.flatnonzero(outside) + 1])
     return list(zip(after.tolist(), lines.tolist(), strict=True))
+
+
+def _unquoted(data: bytes, separator: bytes | None, breaks: AnyArray) -> AnyArray:
+    """Which line breaks are not within a quoted value."""
+    if separator is None or b'"' not in data:
+        return np.ones(len(breaks), dtype=bool)
+    starts, ends = quoted_spans(data, separator)
+    # The end of the last quoted part that begins before a line break.
+    before = np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
+    return np.asarray(breaks >= before)
 
 
 def quoted_spans(data: bytes, separator: bytes) -> tuple[AnyArray, AnyArray]:

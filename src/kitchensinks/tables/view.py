@@ -90,11 +90,8 @@ class Rows:
         end = self._first + len(self._block)
         if self._first <= row < end:
             return
-        if row != end or row == 0:
-            self._stream = self._from(row)
-        found = next(self._stream, None)
+        found = next(self._stream, None) if row == end else None
         if found is None:
-            # The stream has ended: start a new one at this row.
             self._stream = self._from(row)
             found = next(self._stream)
         self._first, batch = found
@@ -127,7 +124,14 @@ class Rows:
         return out
 
     def _numbers(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
-        block = self._apply(batch, places)
+        if self.folded is None or not self.folded.recipes:
+            block = self.columns.apply(batch)
+        else:
+            block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
+            fold = self.folded.own[places]
+            for number, columns in enumerate(self.folded.recipes):
+                own = np.flatnonzero(fold == number)
+                block[own] = columns.apply(batch.take(own))
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
             row, column = np.argwhere(~(np.abs(block) < LARGEST))[0]
@@ -136,16 +140,6 @@ class Rows:
                 f"{block[row, column]} in row {places[row]} ({FROM_0}): need finite numbers "
                 f"below {LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
             )
-        return block
-
-    def _apply(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
-        if self.folded is None or not self.folded.recipes:
-            return self.columns.apply(batch)
-        block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
-        fold = self.folded.own[places]
-        for number, columns in enumerate(self.folded.recipes):
-            own = np.flatnonzero(fold == number)
-            block[own] = columns.apply(batch.take(own))
         return block
 
 

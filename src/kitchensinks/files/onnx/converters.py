@@ -19,6 +19,7 @@ from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph, rename
 from kitchensinks.files.onnx.recipe import (
+    TEXT,
     array_numbers,
     array_probes,
     table_inputs,
@@ -130,25 +131,26 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
     types, columns = skl2onnx.common.data_types, _recipe(estimator)
-    inputs = [] if columns is None else table_inputs(columns)
-    kinds = [(_COLUMN.format(k), one.text) for k, one in enumerate(inputs)]
-    width = 1 if inputs else _given(estimator)
+    inputs = {} if columns is None else table_inputs(columns)
     initial = [
-        (name, (types.StringTensorType if text else types.DoubleTensorType)([None, width]))
-        for name, text in kinds or [("rows", False)]
+        (
+            _COLUMN.format(k),
+            (types.StringTensorType if kind == TEXT else types.DoubleTensorType)([None, 1]),
+        )
+        for k, kind in enumerate(inputs.values())
     ]
+    initial = initial or [("rows", types.DoubleTensorType([None, _given(estimator)]))]
     classifier = isinstance(estimator, KitchenSinkClassifier)
     model = skl2onnx.convert_sklearn(
         estimator,
         initial_types=initial,
         final_types=None if classifier else [("prediction", None)],
         options={id(estimator): {"zipmap": False}} if classifier else None,
-        target_opset=_TEXT_OPSET if any(one.text for one in inputs) else _OPSET,
+        target_opset=_TEXT_OPSET if TEXT in inputs.values() else _OPSET,
     )
     if inputs:
-        rename(model.graph, {_COLUMN.format(k): one.name for k, one in enumerate(inputs)})
-        meanings = {one.name: one.meaning for one in inputs}
-        notes = {"columns": json.dumps(meanings, ensure_ascii=False), **notes}
+        rename(model.graph, {_COLUMN.format(k): name for k, name in enumerate(inputs)})
+        notes = {"columns": json.dumps(inputs, ensure_ascii=False), **notes}
     for name, text in notes.items():
         entry = model.metadata_props.add()
         entry.key, entry.value = name, text
@@ -163,11 +165,9 @@ def _recipe(estimator: Model) -> Columns | None:
 
 def _given(estimator: Model) -> int:
     """Columns that a row comes with: a learned law may turn them to fewer directions."""
-    frozen, columns = estimator.model_.frozen, estimator.state_.columns
-    if columns is not None and columns.n_given:
-        return columns.n_given
-    count: int = frozen.n_given
-    return count
+    columns = estimator.state_.columns
+    given = estimator.model_.frozen.n_given if columns is None else columns.n_given
+    return int(given)
 
 
 def _verify(estimator: Model, data: bytes) -> None:
