@@ -16,6 +16,7 @@ from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.numerics.arrays import Facts, Floats
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.delimited import delimiter_of
 from kitchensinks.tables.keys import row_keys
@@ -136,12 +137,9 @@ def _opened(data: str) -> Any:
 def _numbers(frame: Any, columns: Columns) -> Any:
     """The columns of a partition as numbers, by a recipe learned from the sample."""
     import pandas
-    from pyarrow import RecordBatch, Table
 
-    table = Table.from_pandas(frame, preserve_index=False)
-    arrays = [column.combine_chunks() for column in table.columns]
-    batch = RecordBatch.from_arrays(arrays, names=table.column_names)
-    return pandas.DataFrame(columns.apply(batch), columns=columns.outputs, index=frame.index)
+    numbers = columns.apply(pa.Table.from_pandas(frame, preserve_index=False))
+    return pandas.DataFrame(numbers, columns=columns.outputs, index=frame.index)
 
 
 def _side(frame: Any, seed: int, share: float, held_out: bool) -> Any:

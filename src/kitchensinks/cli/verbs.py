@@ -3,11 +3,10 @@
 Nothing heavy is imported here. `module` of this room has a function with the verb's name, which is
 called with the options and a terminal, and returns the facts for --json.
 """
-# ruff: noqa: RUF009  (all commands may share the description of an option)
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import typer
 
@@ -33,14 +32,17 @@ _SKIP_BAD = _option(False, "Leave out rows that cannot be read; count them.", "-
 _TRUTH = _option(None, "The column of true values, if not that of the fit.", "--target", "-t")
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Verb:
     """What the classes of all verbs have."""
 
     module: ClassVar[str]
     example: ClassVar[str]
 
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
 
-@dataclass(frozen=True, kw_only=True)
+
 class Training(Verb):
     """Options of the verbs that learn from a table."""
 
@@ -82,7 +84,6 @@ class Training(Verb):
         }
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Training):
     """Fit a model to a file or folder of rows, and write it."""
 
@@ -120,7 +121,6 @@ class Fit(Training):
     dask: str | None = _option(None, "local:N: fit on N Dask workers of this machine.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class OnRows(Verb):
     """What the verbs share that take a model and a file of rows."""
 
@@ -130,7 +130,6 @@ class OnRows(Verb):
     skip_bad_rows: bool = _SKIP_BAD
 
 
-@dataclass(frozen=True, kw_only=True)
 class Predict(OnRows):
     """Predict every row of a file.
 
@@ -150,7 +149,6 @@ class Predict(OnRows):
     force: bool = _FORCE
 
 
-@dataclass(frozen=True, kw_only=True)
 class Score(OnRows):
     """Score a model on a file of rows.
 
@@ -163,14 +161,13 @@ class Score(OnRows):
     target: str | None = _TRUTH
 
 
-@dataclass(frozen=True, kw_only=True)
 class Report(OnRows):
     """Write a page about a model and its scores on new rows.
 
     Scores, effects of the columns and single rows, from a file that the model has not seen.
     """
 
-    module = "report"
+    module = "predict"
     example = "sinks report model.sinks test.csv --out report.html"
 
     out: Path = _option(..., "What to write: .html, or .json for the facts alone.", "--out", "-o")
@@ -181,7 +178,6 @@ class Report(OnRows):
     force: bool = _FORCE
 
 
-@dataclass(frozen=True, kw_only=True)
 class Info(Verb):
     """Show what a model file holds, without loading its weights."""
 
@@ -191,7 +187,6 @@ class Info(Verb):
     model: Path = _MODEL
 
 
-@dataclass(frozen=True, kw_only=True)
 class Export(Verb):
     """Write a model as ONNX. The file is checked against the model before it is kept."""
 
@@ -203,7 +198,6 @@ class Export(Verb):
     force: bool = _FORCE
 
 
-@dataclass(frozen=True, kw_only=True)
 class Compare(Training):
     """Compare our models with linear, kernel and boosted ones.
 
@@ -219,7 +213,6 @@ class Compare(Training):
     validation: float = _option(0.25, "Share of the rows held out.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Plan(Verb):
     """Suggest a number of features and a ridge.
 
@@ -239,7 +232,6 @@ class Plan(Verb):
     seed: int = _option(0, "Names the draw, and the sample.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Explore(Verb):
     """Serve a local page that shows what basis, K and ridge do.
 
@@ -256,7 +248,6 @@ class Explore(Verb):
     skip_bad_rows: bool = _SKIP_BAD
 
 
-@dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
     """List the data sets known by name, or write one as CSV files."""
 
@@ -272,7 +263,6 @@ class Datasets(Verb):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reproduce(Verb):
     """Run tables and figures of the papers again.
 
