@@ -162,7 +162,7 @@ class Recipe:
         y = np.zeros((rows.shape[0], 0)) if self.spec is None else _plain(np.asarray(part.targets))
         if rows.shape[0] == 0 and len(y) == 0:
             return None
-        rows = checked_rows(rows, self.dtype, self.standardize, self.missing)
+        rows = checked_rows(rows, self.dtype, self.missing, limited=self.standardize)
         if self.spec is not None:
             y = self.spec.kind.check(y)
             check_consistent_length(rows, y)

@@ -123,10 +123,11 @@ class Number(Encoder):
 
     @classmethod
     def learn(cls, name: str, values: ArrowArray) -> "Number":
-        numbers = _numbers(_plain(values))
+        values = _plain(values)
+        numbers = _numbers(values)
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
-        return cls(name, bool(np.isnan(numbers).any()), fill, family(_plain(values).type) == "text")
+        return cls(name, bool(np.isnan(numbers).any()), fill, family(values.type) == "text")
 
     def check_fields(self) -> None:
         self._refuse(bool(np.isfinite(self.fill)))

@@ -46,8 +46,6 @@ class TextTable(Table):
     _start = (0, 1)
     # Separator of values that may be quoted and contain line breaks; None: values are never quoted.
     _separator: bytes | None = None
-    _bad: BadRows
-    _checksum: int
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         self.label, self._path, self._skip = str(path), path, skip_bad_rows
@@ -126,36 +124,28 @@ class TextTable(Table):
         )
 
     @cached_property
-    def _index(self) -> tuple[list[Chunk], int]:
-        """Every chunk without its bytes, and the number of rows."""
-        chunks, row = [], 0
-        # Reset, because an earlier pass may have failed halfway.
-        self._bad, self._checksum = BadRows(), 0
+    def _index(self) -> tuple[list[Chunk], int, BadRows, int]:
+        """Every chunk without its bytes, the number of rows, bad ones, and a checksum."""
+        chunks, row, bad, checksum = [], 0, BadRows(), 0
         for chunk in self._chunks(*self._start):
-            self._checksum = zlib.crc32(chunk.data, self._checksum)
+            checksum = zlib.crc32(chunk.data, checksum)
             table = self._parse(chunk.data, self.names)
             if table is None:
-                chunk.bad = self._bad_lines(chunk)
+                for line, data in self._bad_rows(list(self._split(chunk))):
+                    if not self._skip:
+                        raise ValueError(
+                            f"{self.label}, line {line}: {self._complaint(data)}. Mend the line, "
+                            "or skip bad rows (skip_bad_rows=True, --skip-bad-rows)."
+                        )
+                    bad.add(line)
+                    chunk.bad.append(line)
                 table = self._parse(self._good(chunk, chunk.bad), self.names)
                 assert table is not None, "a bad row was not found"
             chunks.append(Chunk(chunk.offset, chunk.line, b"", row, chunk.bad))
             row += table.num_rows
         if row == 0:
-            raise ValueError(f"{self.label} has no rows of data: {self._bad}.")
-        return chunks, row
-
-    def _bad_lines(self, chunk: Chunk) -> list[int]:
-        """The lines of the bad rows of a chunk; an error unless those may be skipped."""
-        lines = []
-        for line, data in self._bad_rows(list(self._split(chunk))):
-            if not self._skip:
-                raise ValueError(
-                    f"{self.label}, line {line}: {self._complaint(data)}. Mend the line, or skip "
-                    "bad rows (skip_bad_rows=True, --skip-bad-rows)."
-                )
-            self._bad.add(line)
-            lines.append(line)
-        return lines
+            raise ValueError(f"{self.label} has no rows of data: {bad}.")
+        return chunks, row, bad, checksum
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         """Find the bad rows by bisection."""
@@ -188,12 +178,11 @@ class TextTable(Table):
 
     @property
     def bad_rows(self) -> BadRows:
-        _ = self._index
-        return self._bad
+        return self._index[2]
 
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
-        index, n_rows = self._index
-        if start >= n_rows:
+        index = self._index[0]
+        if start >= self.n_rows:
             return
         first = int(np.searchsorted([known.row for known in index], start, side="right")) - 1
         skip = start - index[first].row
@@ -210,8 +199,7 @@ class TextTable(Table):
             skip = max(0, skip - table.num_rows)
 
     def _content(self) -> str:
-        # The index has seen every byte.
-        return f"{self._checksum:08x}"
+        return f"{self._index[3]:08x}"
 
 
 def blank(data: bytes) -> bool:

@@ -54,8 +54,8 @@ def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -
     """Write a fitted classifier or regressor as an ONNX file, checked before it is kept.
 
     The file takes float64 rows (n, d) as `rows`. The file of a model of a table takes its columns,
-    each (n, 1), by their names: numbers as float64 with NaN for missing ones, categories as trimmed
-    text, dates as seconds since 1970. A classifier gives `label` and `probabilities`, a regressor
+    each (n, 1), by their names: numbers as float64 with NaN for missing ones, categories as text,
+    dates as seconds since 1970. A classifier gives `label` and `probabilities`, a regressor
     `prediction`. The file is run by onnxruntime on a few rows, and kept where it answers as the
     estimator does to 1e-4 (of the spread of the answers, for a regressor). With bins, a tenth of
     the rows may differ.
@@ -200,21 +200,16 @@ def _verify(estimator: Model, data: bytes) -> None:
 def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as the inputs of the graph and as the numbers of the model."""
     rng = np.random.default_rng(0)
-    frozen = estimator.model_.frozen
-    columns, scaler = estimator.state_.columns, frozen.scaler
-    if (table := _recipe(estimator)) is not None:
-        centre = np.zeros(table.width) if scaler is None else scaler.mean
-        scale = np.ones(table.width) if scaler is None else scaler.scale
-        return table_probes(table, centre, scale, _PROBES, _MISSING)
-    rows = rng.normal(size=(_PROBES, _given(estimator)))
-    if columns is not None and columns.coded:
-        rows = array_probes(columns, _PROBES)
-    elif columns is not None and columns.n_given:
-        places, _, _, own, _ = columns.places
-        if scaler is not None:
-            rows[:, places] = scaler.mean[own] + scaler.scale[own] * rows[:, places]
-    elif scaler is not None:
-        rows = scaler.mean + scaler.scale * rows
+    columns, scaler = estimator.state_.columns, estimator.model_.frozen.scaler
+    width = _given(estimator) if columns is None else columns.width
+    centre = np.zeros(width) if scaler is None else scaler.mean
+    scale = np.ones(width) if scaler is None else scaler.scale
+    if columns is None:
+        rows = centre + scale * rng.normal(size=(_PROBES, width))
+    elif columns.n_given:
+        rows = array_probes(columns, centre, scale, _PROBES)
+    else:
+        return table_probes(columns, centre, scale, _PROBES, _MISSING)
     if scaler is not None:
         rows[rng.random(rows.shape) < _MISSING] = np.nan
     return {"rows": rows}, estimator.state_.numbers(rows)

@@ -90,16 +90,20 @@ def _word(graph: Graph, encoder: Coded, value: str) -> str:
     return graph.node("Gather", words, place, axis=0)
 
 
-def array_probes(columns: Columns, count: int) -> AnyArray:
-    """Rows like those of the fit: levels of the categories, and others."""
+def array_probes(columns: Columns, centre: Floats, scale: Floats, count: int) -> AnyArray:
+    """Rows like those of the fit: levels of the categories and others, and numbers.
+
+    centre, scale (width,): of the numbers.
+    """
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(count, columns.n_given))
-    for encoder, place in zip(columns.encoders, columns.given, strict=True):
+    own = zip(columns.encoders, columns.given, columns.groups, strict=True)
+    for encoder, place, group in own:
         if isinstance(encoder, Coded):
             levels = [float(word) for word in encoder.levels if is_number(word)]
             rows[:, place] = rng.choice([*levels, 0.5 + max(levels, default=0.0)], count)
-        elif isinstance(encoder, Number):
-            rows[:, place] += encoder.fill
+        else:
+            rows[:, place] = centre[group.start] + scale[group.start] * rows[:, place]
     return rows
 
 
