@@ -73,9 +73,8 @@ class Job:
         """With the law of the features; a few rows of the sample say where their mean is."""
         rows = self.sample.rows
         count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // rows[0].nbytes))
-        recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, pilot=rows[:count])
-        recipe = replace(recipe, trend=trend)
-        return replace(self, recipe=recipe)
+        recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, trend=trend)
+        return replace(self, recipe=replace(recipe, pilot=rows[:count]))
 
     @property
     def sample(self) -> RowSample:

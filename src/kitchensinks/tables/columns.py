@@ -301,19 +301,8 @@ def _sample(table: Table, names: list[str], seed: int) -> ArrowTable:
     room = max(1, n_rows // _RUNS - size)
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(room)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
-    parts: list[ArrowTable] = []
-    # A seekable table is read from the start of each run, others from the first row.
-    for runs in starts[:, None] if table.seekable else [starts]:
-        done = int(runs[0]) if table.seekable else 0
-        for batch in table.batches(names, done):
-            places = np.arange(done, done + batch.num_rows)
-            run = np.searchsorted(runs, places, side="right") - 1
-            # A copy: a slice would keep the whole batch in memory.
-            parts.append(batch.take(np.flatnonzero((run >= 0) & (places < runs[run] + size))))
-            done += batch.num_rows
-            if done >= runs[-1] + size:
-                break
-    return pa.Table.from_batches(parts)
+    places = (starts[:, None] + np.arange(size)).ravel()
+    return pa.Table.from_batches(table.picked(names, places))
 
 
 def _plain_kind(table: Table, name: str, sample: ArrowTable) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Ints
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
@@ -30,6 +30,8 @@ from kitchensinks.tables.spelling import nearest, to_rename
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
+# A gap of more rows than this is skipped, in seekable tables, instead of read.
+_JUMP = 2**17
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
@@ -90,6 +92,19 @@ class Table:
 
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         raise NotImplementedError
+
+    def picked(self, columns: Sequence[str], places: Ints) -> Iterator[ArrowTable]:
+        """Copies of the rows at rising places, in record batches."""
+        done = 0
+        while done < len(places):
+            first = int(places[done])
+            for batch in self.batches(columns, first):
+                stop = int(np.searchsorted(places, first + batch.num_rows))
+                if stop > done:
+                    yield batch.take(places[done:stop] - first)
+                first, done = first + batch.num_rows, stop
+                if done == len(places) or (self.seekable and places[done] - first > _JUMP):
+                    break
 
     def fingerprint(self) -> dict[str, str]:
         """Named facts that change when the rows do, to recognise the same table again.

@@ -18,8 +18,6 @@ from kitchensinks.tables.table import Table
 # Squares of entries must be finite, as `check_size` requires of arrays. A NumPy number, so that
 # float32 blocks are compared in float64.
 LARGEST = np.sqrt(np.finfo(np.float64).max)
-# A gap of more rows than this is skipped, in seekable tables, instead of read.
-_JUMP = 2**17
 
 
 class Rows:
@@ -106,21 +104,12 @@ class Rows:
     def _pick(self, places: AnyArray) -> AnyArray:
         """Rows by index, in any order; they are read in the order of the table."""
         order = np.argsort(places, kind="stable")
-        wanted = places[order]
         out = np.empty((len(places), self.shape[1]), dtype=self.dtype)
         done = 0
-        while done < len(wanted):
-            for first, batch in self._from(int(wanted[done])):
-                end = first + batch.num_rows
-                stop = int(np.searchsorted(wanted, end))
-                if stop > done:
-                    own = wanted[done:stop]
-                    out[order[done:stop]] = self._numbers(batch.take(own - first), own)
-                    done = stop
-                if done == len(wanted):
-                    break
-                if self.table.seekable and wanted[done] - end > _JUMP:
-                    break
+        for batch in self.table.picked(self.columns.inputs, places[order]):
+            own = order[done : done + batch.num_rows]
+            out[own] = self._numbers(batch, places[own])
+            done += len(own)
         return out
 
     def _numbers(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
