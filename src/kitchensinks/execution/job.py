@@ -194,9 +194,6 @@ def rows_job(
     return job.with_features(Frozen.of_summary(summary, basis, seed, n_inputs, n_components, dtype))
 
 
-# -- samples in a checkpoint -------------------------------------------------------------
-
-
 def _packed(sample: RowSample | None) -> Arrays:
     found = {} if sample is None else vars(sample)
     return {f"sample_{name}": np.asarray(value) for name, value in found.items()}

@@ -35,9 +35,6 @@ from kitchensinks.tables.memory import memory_budget
 Keys = NDArray[np.uint64]
 
 
-# -- summaries that merge ----------------------------------------------------------------
-
-
 def both(mine: Any, theirs: Any) -> Any:
     """The merger of two summaries, either of which may be missing."""
     return theirs if mine is None else mine if theirs is None else mine.merge(theirs)
@@ -119,9 +116,6 @@ class Score(NamedTuple):
         explained = 1.0 - self.hits / np.where(squares > 0, squares, 1.0)
         constant = np.where(self.hits > 0, 0.0, 1.0)
         return float(np.mean(np.where(squares > 0, explained, constant)))
-
-
-# -- tasks -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

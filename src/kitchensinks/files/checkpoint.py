@@ -68,8 +68,6 @@ class Checkpoint:
         self._stopping = self._summing = False
         self._lock: int | None = None
 
-    # -- whose fit this is ---------------------------------------------------------------
-
     def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
         """Compare with the fit that the folder belongs to, or make it the folder of this one.
 
@@ -156,8 +154,6 @@ class Checkpoint:
                 self.folder.rmdir()
         self._release()
 
-    # -- passes over the rows ------------------------------------------------------------
-
     def over(
         self,
         phase: str,
@@ -234,8 +230,6 @@ class Checkpoint:
     def _save(self, phase: str, position: int, arrays: State) -> None:
         self._write(f"{phase}.sums", {"position": position}, arrays)
         self._saved_at = time.monotonic()
-
-    # -- files ---------------------------------------------------------------------------
 
     def _write(self, name: str, facts: Facts, arrays: State) -> None:
         path = self.folder / name

@@ -175,9 +175,6 @@ def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> Facts:
     return {name: writer.encode(value, f"parameter-{name}") for name, value in values.items()}
 
 
-# -- values as JSON and arrays -----------------------------------------------------------
-
-
 @dataclass
 class _Writer:
     """Values as JSON; arrays go into the archive under the name of their place.

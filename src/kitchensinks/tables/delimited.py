@@ -89,8 +89,6 @@ class DelimitedTable(TextTable):
             )
         return names
 
-    # Types.
-
     def _samples(self) -> Iterator[bytes]:
         """Whole rows from the start of the file and, unless it is compressed, further on."""
         start, size = self._start[0], self._path.stat().st_size
@@ -125,8 +123,6 @@ class DelimitedTable(TextTable):
         """Give two files of one table the same types."""
         self._widen([other.schema.field(name).type for name in self.names])
         other._widen([self.schema.field(name).type for name in other.names])
-
-    # Rows.
 
     def _convert(
         self, data: bytes, names: list[str], types: object, skip: bool = False

@@ -15,16 +15,8 @@ from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number, with
 
 # Words that stand for a missing value.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, and the functions of `pyarrow.compute` that extract them.
-_PARTS = {
-    "days": "",
-    "year": "year",
-    "month": "month",
-    "day": "day",
-    "weekday": "day_of_week",
-    "hour": "hour",
-    "minute": "minute",
-}
+# Parts of a date.
+_PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
 # Most indicators of one category: the less frequent values have none.
 _MOST_LEVELS = 64
 # Bins into which the n-grams of free text are hashed.
@@ -266,7 +258,7 @@ class Date(Encoder):
         return cls(name, flagged, format_, tuple(varying), fills)
 
     def check_fields(self) -> None:
-        self._refuse(set(self.parts) <= _PARTS.keys() and len(self.parts) == len(self.fills))
+        self._refuse(set(self.parts) <= set(_PARTS) and len(self.parts) == len(self.fills))
         self._refuse(bool(np.isfinite(self.fills).all()) and not _NO_DATE.search(self.format))
 
     def _names(self) -> list[str]:
@@ -315,7 +307,8 @@ def _part(moments: ArrowArray, part: str) -> AnyArray:
     """One part of dates without missing values."""
     if part == "days":
         return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
-    return np.asarray(getattr(pa.compute, _PARTS[part])(moments).to_numpy())
+    name = "day_of_week" if part == "weekday" else part
+    return np.asarray(getattr(pa.compute, name)(moments).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)

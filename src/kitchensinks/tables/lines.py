@@ -52,8 +52,6 @@ class TextTable(Table):
         self._stamp = Stamp.of(path)
         self.seekable = not path.name.lower().endswith(".gz")
 
-    # Defined by each format.
-
     def _chunk_bytes(self) -> int:
         return CHUNK_BYTES
 
@@ -64,8 +62,6 @@ class TextTable(Table):
     def _complaint(self, data: bytes) -> str:
         """What is wrong with one row."""
         raise NotImplementedError
-
-    # Chunks and their index.
 
     def _opened(self) -> Any:
         opener: Any = open if self.seekable else gzip.open
@@ -169,8 +165,6 @@ class TextTable(Table):
             return chunk.data
         left_out = set(bad)
         return b"".join(data for line, data in self._split(chunk) if line not in left_out)
-
-    # The interface of every table.
 
     @property
     def n_rows(self) -> int:

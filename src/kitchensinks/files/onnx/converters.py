@@ -346,12 +346,11 @@ def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) 
         scores = graph.node("Mul", scaled, slope)
         if calibration.tail > 0.0:
             within = graph.node("Add", graph.node("Clip", raw, -20.0, 20.0), 1.0)
-            rising = graph.node("Exp", graph.node("Mul", within, 15.0))
-            rising = graph.node("Log", graph.node("Add", rising, 1.0))
+            power = graph.node("Mul", within, 15.0)
+            rising = graph.node("Log", graph.node("Add", graph.node("Exp", power), 1.0))
             # log(1 + exp) is exp where that is below rounding.
-            below = graph.node("Mul", within, 15.0)
-            small = graph.node("Less", below, -30.0)
-            logs = graph.node("Where", small, below, graph.node("Log", rising))
+            small = graph.node("Less", power, -30.0)
+            logs = graph.node("Where", small, power, graph.node("Log", rising))
             logs = graph.node("Sub", logs, math.log(30.0))
             scores = graph.node("Add", scores, graph.node("Mul", logs, calibration.tail))
     if len(estimator.classes_) > 2:
