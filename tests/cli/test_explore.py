@@ -24,7 +24,7 @@ def address():
     columns = {NASTY: rng.normal(size=200), "b": rng.normal(size=200)}
     labels = np.where(columns[NASTY] + columns["b"] > 0, "<b>yes", "no")
     columns["b"][:3] = np.nan
-    explorer = Explorer(OwnTable(columns, labels, "kind", classes=True))
+    explorer = Explorer(OwnTable(columns, labels, classes=True))
     with server(explorer) as found:
         thread = threading.Thread(target=found.serve_forever, daemon=True)
         thread.start()

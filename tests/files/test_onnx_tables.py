@@ -47,16 +47,16 @@ def mixed(count=COUNT, seed=0):
 def feeds(table, columns):
     """The inputs as docs/files.md says them."""
     found = {}
-    for one in table_inputs(columns):
-        values = table[one.name]
-        if one.text:
+    for name, meaning in table_inputs(columns).items():
+        values = table[name]
+        if meaning == "text":
             own = values.astype(object).where(values.notna(), "").astype(str).to_numpy(object)
-        elif one.meaning == "number":
+        elif meaning == "number":
             own = values.to_numpy(np.float64, na_value=np.nan)
         else:
             own = values.astype("datetime64[s]").astype("int64").to_numpy().astype(np.float64)
             own[values.isna().to_numpy()] = np.nan
-        found[one.name] = own[:, None]
+        found[name] = own[:, None]
     return found
 
 

@@ -124,6 +124,14 @@ def test_a_fingerprint_sees_every_entry(kind, sources, frame, tmp_path):
     assert first.fingerprint()["content"] != second.fingerprint()["content"]
 
 
+def test_a_fingerprint_sees_the_words_of_categories():
+    """Their codes are the same."""
+    first, second = (pd.Series(words, dtype="category") for words in (["a", "b"], ["a", "c"]))
+    found = [open_table(pd.DataFrame({"x": one})).fingerprint() for one in (first, second)]
+    assert found[0]["columns"] == found[1]["columns"]
+    assert found[0]["content"] != found[1]["content"]
+
+
 def test_arrays_and_svmlight(tmp_path):
     rows = np.random.default_rng(0).normal(size=(50, 4)).round(3)
     rows[rows < 0] = 0.0

@@ -78,7 +78,7 @@ def test_neighbouring_slices_are_one_walk(rows, monkeypatch):
 
 
 def test_few_places_of_a_long_file_are_jumped_to(rows, monkeypatch):
-    monkeypatch.setattr("kitchensinks.tables.view._JUMP", 50)
+    monkeypatch.setattr("kitchensinks.tables.table._JUMP", 50)
     walks = counted(rows, monkeypatch)
     places = np.array([490, 3])
     np.testing.assert_array_equal(rows[places], VALUES[places])

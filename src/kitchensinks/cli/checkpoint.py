@@ -34,9 +34,9 @@ class CheckpointFolder:
 
     def begin(self, identity: dict[str, str]) -> None:
         """Make this the folder of a fit; an error where it belongs to another one."""
-        if self._own is not None:
-            self._own.begin(identity, {})
-            self._use.enter_context(self._own.patience())
+        assert self._own is not None
+        self._own.begin(identity, {})
+        self._use.enter_context(self._own.patience())
 
     def release(self) -> None:
         """Unlock the folder."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.cli.fit import Source, Step
+from kitchensinks.cli.fit import Step
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
@@ -16,6 +16,7 @@ from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.numerics.arrays import Facts, Floats
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.delimited import delimiter_of
 from kitchensinks.tables.keys import row_keys
@@ -36,9 +37,12 @@ def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSource(Source):
-    """A Dask collection of the rows with a target; `few` is a sample in memory."""
+class ClusterSource:
+    """As `FileSource`, of a Dask collection of the rows with a target; `few`: some, in memory."""
 
+    options: Fit
+    task: str
+    n_rows: int
     table: Any
     few: Any
     address: str
@@ -102,7 +106,7 @@ class ClusterSource(Source):
         return f"error {100 * (1.0 - score):.2f} %", {"accuracy": score, "error": 1.0 - score}
 
     def facts(self) -> Facts:
-        return {**super().facts(), "scheduler": self.address}
+        return {"bad_rows": 0, "scheduler": self.address}
 
     def _side(self, held_out: bool) -> Any:
         """Weights that are one for the rows held out, or for the others."""
@@ -133,12 +137,9 @@ def _opened(data: str) -> Any:
 def _numbers(frame: Any, columns: Columns) -> Any:
     """The columns of a partition as numbers, by a recipe learned from the sample."""
     import pandas
-    from pyarrow import RecordBatch, Table
 
-    table = Table.from_pandas(frame, preserve_index=False)
-    arrays = [column.combine_chunks() for column in table.columns]
-    batch = RecordBatch.from_arrays(arrays, names=table.column_names)
-    return pandas.DataFrame(columns.apply(batch), columns=columns.outputs, index=frame.index)
+    numbers = columns.apply(pa.Table.from_pandas(frame, preserve_index=False))
+    return pandas.DataFrame(numbers, columns=columns.outputs, index=frame.index)
 
 
 def _side(frame: Any, seed: int, share: float, held_out: bool) -> Any:

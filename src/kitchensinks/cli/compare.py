@@ -37,7 +37,6 @@ from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats
 from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
-from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
 # Most rows for exact kernel machines, which take at least quadratic time.
@@ -70,17 +69,13 @@ def compare(options: Compare, terminal: Terminal) -> Facts:
         raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
     check_order(options)
     with opened_table(options.data, options.skip_bad_rows) as table:
-        return _compare(options, table, widths, terminal)
-
-
-def _compare(options: Compare, table: Table, widths: list[int], terminal: Terminal) -> Facts:
-    targets, weights, task = read_target(table, options.target, options.task)
-    rows = Rows(table, Columns.learn(table, **options.recipe))
-    for text in oddities(table, weights):
-        terminal.note(text)
-    places = sampled_places(rows, weights, options.rows, options.seed)
-    X, y = rows[places], targets[places]
-    held, learned = _sides(options, rows, places, X)
+        targets, weights, task = read_target(table, options.target, options.task)
+        rows = Rows(table, Columns.learn(table, **options.recipe))
+        for text in oddities(table, weights):
+            terminal.note(text)
+        places = sampled_places(rows, weights, options.rows, options.seed)
+        X, y = rows[places], targets[places]
+        held, learned = _sides(options, rows, places, X)
     X = Scaler.over(Spread.of(X[~held]), rows.unscaled).apply(X, np.float64)
     if task == "classification" and len(np.unique(y[~held])) < 2:
         raise ValueError("Only one class is left beside the rows held out: give more rows.")

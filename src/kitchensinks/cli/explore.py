@@ -67,7 +67,6 @@ class OwnTable:
 
     columns: dict[str, AnyArray]
     targets: AnyArray
-    target: str
     classes: bool
 
     @classmethod
@@ -91,7 +90,7 @@ class OwnTable:
                 f"{options.data} has {len(columns)} columns of numbers beside the target: the "
                 "page needs two. Leave out --target and the file for the built-in sets."
             )
-        return cls(columns, targets, options.target, task == "classification")
+        return cls(columns, targets, task == "classification")
 
     def plane(self, first: str, second: str) -> Plane:
         """Rows in which both columns are known."""
@@ -118,8 +117,6 @@ class Explorer:
             "sets": [*([TABLE] if own else []), *SETS],
             "bases": [*NAMES[1:], LEARNED],
             "columns": list(own.columns) if own else [],
-            "target": own.target if own else "",
-            "most": _MOST,
         }
 
     def fit(self, asked: Mapping[str, str]) -> Facts:
@@ -128,15 +125,14 @@ class Explorer:
         if name not in NAMES:
             raise ValueError(f"basis={name!r}: need one of {', '.join(NAMES)}.")
         basis = basis_named(name, "quick")
-        if (
-            name != LEARNED
-            and "gamma" in basis.get_params()
-            and asked.get("gamma", "median") != "median"
-        ):
-            basis.set_params(gamma=_number(asked, "gamma", 1e-9, 1e9))
-        count = None if name == LEARNED else int(_number(asked, "components", 1, _MOST, "300"))
-        auto = name == LEARNED or asked.get("alpha", "auto") == "auto"
-        alpha: float | str = "auto" if auto else _number(asked, "alpha", 0.0, 1e9)
+        count: int | None = None
+        alpha: float | str = "auto"
+        if name != LEARNED:
+            if "gamma" in basis.get_params() and asked.get("gamma", "median") != "median":
+                basis.set_params(gamma=_number(asked, "gamma", 1e-9, 1e9))
+            count = int(_number(asked, "components", 1, _MOST, "300"))
+            if asked.get("alpha", "auto") != "auto":
+                alpha = _number(asked, "alpha", 0.0, 1e9)
         seed = int(_number(asked, "seed", 0, 2**31, "0"))
         at = None
         if "x" in asked:

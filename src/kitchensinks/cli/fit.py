@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,6 +46,9 @@ from kitchensinks.tables.spelling import nearest
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
+if TYPE_CHECKING:
+    from kitchensinks.cli.cluster import ClusterSource
+
 _BLOCK_ROWS = 8192
 # Share of --time-limit for learning and the fit that is scored. The law is then fitted to all rows,
 # which takes about as long as the last of these steps.
@@ -61,39 +65,6 @@ class Step:
     like: Columns | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Rows and targets to fit: those of a file, or those that Dask reads."""
-
-    options: Fit
-    task: str
-    n_rows: int
-
-    @property
-    def columns(self) -> Columns:
-        """The recipe of the columns, which takes time to learn."""
-        raise NotImplementedError
-
-    def notes(self) -> list[str]:
-        """What the user is told about the rows."""
-        raise NotImplementedError
-
-    def identity(self) -> dict[str, str]:
-        """What tells these rows from others."""
-        raise NotImplementedError
-
-    def fit(self, model: KitchenSink, step: Step) -> None:
-        raise NotImplementedError
-
-    def score(self, model: KitchenSink) -> tuple[str, Facts]:
-        """How well a model predicts the rows held out, in words and numbers."""
-        raise NotImplementedError
-
-    def facts(self) -> Facts:
-        columns = len(self.columns.inputs)
-        return {"task": self.task, "rows": self.n_rows, "bad_rows": 0, "columns": columns}
-
-
 def fit(options: Fit, terminal: Terminal) -> Facts:
     """Read, learn a law and score it, fit it to all rows, write; returns the facts."""
     if is_pipe(options.out):
@@ -101,7 +72,7 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
     parameters, where = _parameters(options), cluster(options.scheduler, options.dask)
     folder = CheckpointFolder(options.checkpoint)
     try:
-        opened: AbstractContextManager[Source]
+        opened: AbstractContextManager[FileSource | ClusterSource]
         if where is None:
             opened = FileSource.opened(options, terminal)
         else:
@@ -184,7 +155,11 @@ def _loss(options: Fit) -> str | Loss:
 
 
 def _fit_source(
-    options: Fit, parameters: Facts, source: Source, folder: CheckpointFolder, terminal: Terminal
+    options: Fit,
+    parameters: Facts,
+    source: "FileSource | ClusterSource",
+    folder: CheckpointFolder,
+    terminal: Terminal,
 ) -> Facts:
     """Learn a law without the rows held out and score it there, then fit that law to all rows.
 
@@ -197,7 +172,8 @@ def _fit_source(
     own = identity_of(model._spec())
     for text in source.notes():
         terminal.note(text)
-    folder.begin({**source.identity(), "validation": str(options.validation), **own})
+    if options.checkpoint is not None:
+        folder.begin({**source.identity(), "validation": str(options.validation), **own})
     like, validation = None, None
     if options.validation > 0:
         first, validation = _scored(model, source, folder, terminal)
@@ -209,7 +185,8 @@ def _fit_source(
         terminal.note(_in_words(model.law_))
     # The parameters are those that were asked for: another fit of the model learns again.
     model.set_params(basis=parameters["basis"], n_components=parameters["n_components"])
-    facts = _facts_of(options, model) | source.facts() | {"validation": validation}
+    facts = _facts_of(options, model) | {"task": source.task, "rows": source.n_rows}
+    facts |= {"columns": len(source.columns.inputs), "validation": validation, **source.facts()}
     facts["seconds"] = time.monotonic() - start
     facts["rows_per_second"] = facts["rows"] / facts["seconds"]
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
@@ -225,7 +202,10 @@ def _fit_source(
 
 
 def _scored(
-    model: KitchenSink, source: Source, folder: CheckpointFolder, terminal: Terminal
+    model: KitchenSink,
+    source: "FileSource | ClusterSource",
+    folder: CheckpointFolder,
+    terminal: Terminal,
 ) -> tuple[KitchenSink, Facts]:
     """The model fitted without the rows held out, and its scores; or both, as a stop left them."""
     known = folder.kept()
@@ -286,12 +266,15 @@ class WatchedRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class FileSource(Source):
+class FileSource:
     """The table of a fit, its targets (n,), and weights: 0 where these are missing.
 
     The weights are None where no target is missing.
     """
 
+    options: Fit
+    task: str
+    n_rows: int
     table: Table
     targets: AnyArray
     weights: Floats | None
@@ -307,14 +290,15 @@ class FileSource(Source):
 
     @cached_property
     def columns(self) -> Columns:
+        """The recipe of the columns, which takes time to learn."""
         return Columns.learn(self.table, **self.options.recipe)
 
     @cached_property
     def rows(self) -> Rows:
-        """The table as numbers."""
         return Rows(self.table, self.columns)
 
     def notes(self) -> list[str]:
+        """What the user is told about the rows."""
         first = (
             f"{self.table.label}: {self.n_rows:,} rows, {len(self.columns.inputs)} columns; "
             f"{self.task} of {self.options.target!r}."
@@ -342,6 +326,7 @@ class FileSource(Source):
         return held
 
     def identity(self) -> dict[str, str]:
+        """What tells these rows from others."""
         return {**self.rows.fingerprint(), "target": self.options.target}
 
     def fit(self, model: KitchenSink, step: Step) -> None:
@@ -359,6 +344,7 @@ class FileSource(Source):
         )
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:
+        """How well a model predicts the rows held out, in words and numbers."""
         rows, parts = Rows(self.table, model.columns_), block_slices(self.n_rows, _BLOCK_ROWS)
         blocks = (
             (rows[part][self.held[part]], self.targets[part][self.held[part]])
@@ -371,7 +357,7 @@ class FileSource(Source):
         return text, {**found, "fitted": counted - int(np.count_nonzero(self.held))}
 
     def facts(self) -> Facts:
-        return {**super().facts(), "bad_rows": self.table.bad_rows.count}
+        return {"bad_rows": self.table.bad_rows.count}
 
 
 def oddities(table: Table, weights: Floats | None) -> list[str]:

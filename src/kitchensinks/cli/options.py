@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kitchensinks.problem.constraints import Constraint
 
-# Parameters of the library, and the corresponding options.
+# Parameters of the library whose options have other names, and those of the same name.
 _OPTIONS = {
-    "n_components": "--components",
-    "memory_budget": "--memory",
-    "n_jobs": "--threads",
-    "random_state": "--seed",
-    "effort": "--effort",
-    "groups": "--groups",
-    "time_limit": "--time-limit",
-    "time": "--time",
-    "tau": "--tau",
-    "loss": "--loss",
-    "alpha": "--alpha",
-    "constraint": "--constraint",
-    "basis": "--basis",
+    "n_components": "components",
+    "memory_budget": "memory",
+    "n_jobs": "threads",
+    "random_state": "seed",
 }
-_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=")
+_SAME = "effort|groups|time_limit|time|tau|loss|alpha|constraint|basis"
+_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)}|{_SAME})=")
 # Advice for callers of the library, and its replacement in the command.
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
@@ -63,7 +55,9 @@ def in_options(text: str) -> str:
     """
     for said, meant in _ADVICE.items():
         text = re.sub(said, meant, text)
-    return _PARAMETER.sub(lambda found: f"{_OPTIONS[found[1]]} ", text)
+    return _PARAMETER.sub(
+        lambda found: f"--{_OPTIONS.get(found[1], found[1]).replace('_', '-')} ", text
+    )
 
 
 def number_or_auto(name: str, text: str, kind: type[int] | type[float]) -> float | str:

@@ -11,7 +11,6 @@ from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.arrays import Facts
 from kitchensinks.papers import planning
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
 
@@ -23,23 +22,18 @@ def plan(options: Plan, terminal: Terminal) -> Facts:
     if options.rows < 50:
         raise ValueError(f"--rows {options.rows}: need 50 or more, to see a spectrum.")
     with opened_table(options.data, options.skip_bad_rows) as table:
-        return _plan(options, table, terminal)
-
-
-def _plan(options: Plan, table: Table, terminal: Terminal) -> Facts:
-    targets, weights, task = read_target(table, options.target, options.task)
-    excluded = [options.target, *(options.drop or [])]
-    rows = Rows(table, Columns.learn(table, exclude=excluded, seed=options.seed, categories=[]))
-    places = sampled_places(rows, weights, options.rows, options.seed)
-    X, y = rows[places], targets[places]
+        targets, weights, task = read_target(table, options.target, options.task)
+        excluded = [options.target, *(options.drop or [])]
+        rows = Rows(table, Columns.learn(table, exclude=excluded, seed=options.seed, categories=[]))
+        places = sampled_places(rows, weights, options.rows, options.seed)
+        X, y = rows[places], targets[places]
     X = Scaler.over(Spread.of(X), rows.unscaled).apply(X, np.float64)
     if task == "classification":
         coded = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
     else:
         coded = y.astype(np.float64)[:, None]
     n_rows = len(rows) if weights is None else int((weights > 0).sum())
-    basis = BASES[options.basis]()
-    found = planning.plan(basis, X, coded, n_rows, options.seed)
+    found = planning.plan(BASES[options.basis](), X, coded, n_rows, options.seed)
     _tell(found, len(X), X.shape[1], options, terminal)
     return found._asdict() | {
         "decay": {law: rate._asdict() for law, rate in found.decay._asdict().items()},

@@ -1,7 +1,8 @@
-"""`sinks predict` and `sinks score`: rows through a model, batch by batch."""
+"""`sinks predict`, `sinks score` and `sinks report`: a model and the rows of a table."""
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +16,15 @@ from kitchensinks.cli.pipes import is_pipe, opened_table
 from kitchensinks.cli.scoring import score_blocks
 from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Terminal
-from kitchensinks.cli.verbs import Predict, Score
+from kitchensinks.cli.verbs import Predict, Report, Score
+from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.fitting.calibration import Residuals, check_coverage
 from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
+from kitchensinks.report.rows import framed
 from kitchensinks.state import State
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
@@ -29,7 +32,8 @@ from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows, known_targets
 
-ENDINGS = (".csv", ".csv.gz", ".parquet")
+_ANSWERS = (".csv", ".csv.gz", ".parquet")
+_REPORTS = (".html", ".json")
 _BLOCK_ROWS = 8192
 
 
@@ -38,27 +42,23 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
     if is_pipe(options.out):
         terminal.leave_output()
     else:
-        writable(options.out, ENDINGS)
+        writable(options.out, _ANSWERS)
         keeps_inputs(options.out, options.data, options.model, options.force)
-    state = table_model(options.model).estimator.state_
+    state = _table_model(options.model).estimator.state_
     with opened_table(options.data, options.skip_bad_rows) as table:
-        return _predict(options, state, table, terminal)
-
-
-def _predict(options: Predict, state: State, table: Table, terminal: Terminal) -> Facts:
-    if options.id_column is not None:
-        table.check_names([options.id_column])
-    answers = Answers(state, table, options.id_column, options.coverage)
-    start, done = time.monotonic(), 0
-    with (
-        _writer(options.out, answers.schema) as write,
-        with_threads(options.threads),
-        terminal.progress("Predicting") as meter,
-    ):
-        for batch in table.batches(answers.needed()):
-            write(answers.of(batch, done))
-            done += batch.num_rows
-            meter.seen(done, table.n_rows)
+        if options.id_column is not None:
+            table.check_names([options.id_column])
+        answers = Answers(state, table, options.id_column, options.coverage)
+        start, done = time.monotonic(), 0
+        with (
+            _writer(options.out, answers.schema) as write,
+            with_threads(options.threads),
+            terminal.progress("Predicting") as meter,
+        ):
+            for batch in table.batches(answers.needed()):
+                write(answers.of(batch, done))
+                done += batch.num_rows
+                meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
     for text in oddities(table, None):
         terminal.note(text)
@@ -76,37 +76,52 @@ def _predict(options: Predict, state: State, table: Table, terminal: Terminal) -
 
 def score(options: Score, terminal: Terminal) -> Facts:
     """How well a model predicts the rows of a table; returns the facts."""
-    saved = table_model(options.model)
-    state, name = saved.estimator.state_, target_name(saved, options.target)
+    model, name = _with_target(options)
+    state = model.state_
     with opened_table(options.data, options.skip_bad_rows) as table:
-        text, facts = _score(options, state, table, name, terminal)
+        table.check_names([name])
+        rows = Rows(table, model.columns_)
+        truths, weights = known_targets(table, name)
+        truths = comparable(truths, state.targets, name)
+
+        def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
+            for part in block_slices(len(rows), _BLOCK_ROWS):
+                known = slice(None) if weights is None else weights[part] > 0
+                yield rows[part][known], truths[part][known]
+                meter.seen(part.stop, len(rows))
+
+        with with_threads(options.threads), terminal.progress("Scoring") as meter:
+            text, facts = score_blocks(state, blocks(meter))
+    for note in oddities(table, weights):
+        terminal.note(note)
     terminal.show(f"{options.model} on {table.label}: {text}.")
     return {"model": str(options.model), "data": options.data, "target": name, **facts}
 
 
-def _score(
-    options: Score, state: State, table: Table, name: str, terminal: Terminal
-) -> tuple[str, Facts]:
-    table.check_names([name])
-    assert state.columns is not None, "checked by `table_model`"
-    rows = Rows(table, state.columns)
-    truths, weights = known_targets(table, name)
-    truths = comparable(truths, state.targets, name)
-
-    def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
-        for part in block_slices(len(rows), _BLOCK_ROWS):
-            known = slice(None) if weights is None else weights[part] > 0
-            yield rows[part][known], truths[part][known]
-            meter.seen(part.stop, len(rows))
-
-    with with_threads(options.threads), terminal.progress("Scoring") as meter:
-        scored = score_blocks(state, blocks(meter))
-    for note in oddities(table, weights):
+def report(options: Report, terminal: Terminal) -> Facts:
+    """Write the page, or the facts; returns them in part."""
+    out = writable(options.out, _REPORTS)
+    keeps_inputs(out, options.data, options.model, options.force)
+    model, name = _with_target(options)
+    model.set_params(n_jobs=options.threads)
+    with opened_table(options.data, options.skip_bad_rows) as table:
+        rows, truths = framed(table, name, model.columns_.inputs)
+    terminal.note(f"{len(truths):,} of {table.n_rows:,} rows with a known {name!r} are looked at.")
+    with warnings.catch_warnings(), terminal.progress("Reporting"):
+        # The page tells of rows outside of the fitted range.
+        warnings.simplefilter("ignore")
+        found = model.report(rows, comparable(truths, model.state_.targets, name), options.compare)
+    found.save(out)
+    for note in oddities(table, None):
         terminal.note(note)
-    return scored
+    scores = {one.name: one.value for one in found.score}
+    told = ", ".join(f"{key} {value:.4g}" for key, value in scores.items() if value is not None)
+    terminal.show(f"{out}: {told}, on {found.rows:,} rows.")
+    size = out.stat().st_size
+    return {"out": str(out), "bytes": size, "rows": found.rows, "target": name, "score": scores}
 
 
-def table_model(path: Path) -> Saved:
+def _table_model(path: Path) -> Saved:
     """A model that knows the columns of its table."""
     saved = open_model(path)
     columns = saved.estimator.columns_
@@ -118,16 +133,17 @@ def table_model(path: Path) -> Saved:
     return saved
 
 
-def target_name(saved: Saved, given: str | None) -> str:
-    """The column of true values: the one given, or that of `sinks fit`."""
+def _with_target(options: Score | Report) -> tuple[KitchenSink, str]:
+    """The model, and the column of true values: the one given, or that of `sinks fit`."""
+    saved = _table_model(options.model)
     notes = saved.notes if isinstance(saved.notes, dict) else {}
-    name: str | None = given or notes.get("target")
+    name: str | None = options.target or notes.get("target")
     if name is None:
         raise ValueError(
             "The model was saved from Python, and its file does not name the target column: give "
             "--target COLUMN."
         )
-    return name
+    return saved.estimator, name
 
 
 class Answers:

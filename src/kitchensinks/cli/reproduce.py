@@ -7,7 +7,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Reproduce
 from kitchensinks.numerics.arrays import Facts
 from kitchensinks.papers import datasets, experiments
-from kitchensinks.papers.experiments.harness import folder_of
+from kitchensinks.papers.experiments import harness, tables
 from kitchensinks.papers.experiments.study import Study
 
 
@@ -80,7 +80,7 @@ def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> Fa
             if not study.licensed:
                 missing.append(study.name)
             continue
-        folder = folder_of(study.name, options.out, options.quick)
+        folder = harness.folder_of(study.name, options.out, options.quick)
         written.append({"name": study.name, "folder": str(folder), "claims": facts["claims"]})
         few = " (a quick run on few rows: not conclusive)" if options.quick else ""
         terminal.show(f"{study.name}: {study.source}{few}")
@@ -93,8 +93,6 @@ def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> Fa
 
 
 def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> Facts:
-    from kitchensinks.papers.experiments import harness
-
     at = 0
     with terminal.progress(study.name) as meter:
 
@@ -114,12 +112,10 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> Facts:
 
 def _write_page(out: Path, page: Path, terminal: Terminal) -> Facts:
     """Write the page on all results in the folder `out`, judged by the rule of today."""
-    from kitchensinks.papers.experiments import harness, tables
-
     if not out.is_dir():
         raise FileNotFoundError(f"{out} is not a folder: pass that of the results with --out.")
     for name in experiments.names():
-        harness.conclude(experiments.study(name), folder_of(name, out, quick=False))
+        harness.conclude(experiments.study(name), harness.folder_of(name, out, quick=False))
     page.write_text(tables.page(out, page.parent), encoding="utf-8")
     terminal.show(f"Wrote {page}.")
     return {"page": str(page)}

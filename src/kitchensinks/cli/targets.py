@@ -27,10 +27,10 @@ def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | 
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
-    if values.dtype.kind == "U" and task != "classification":
-        _check_strays(values if weights is None else values[weights > 0], name)
-    task = task_of(values, task, name)
     known = values if weights is None else values[weights > 0]
+    if values.dtype.kind == "U" and task != "classification":
+        _check_strays(known, name)
+    task = task_of(values, task, name)
     different = np.unique(known)
     if len(different) < 2:
         raise ValueError(
@@ -52,22 +52,22 @@ def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | 
 
 def _check_strays(words: AnyArray, name: str) -> None:
     """An error where a target of numbers is text because of a few words, or of decimal commas."""
-    few = len(np.unique(words)) <= _MOST_LABELS
-    odd = stray_words(words) if few else []
-    if odd:
-        count = int(np.isin(words, odd).sum())
+    few, strays = len(np.unique(words)) <= _MOST_LABELS, stray_words(words)
+    if few and strays:
+        count = int(np.isin(words, strays).sum())
         warnings.warn(
-            f"The target {name!r} holds numbers, and words such as {odd[0]!r} in {count:,} of "
+            f"The target {name!r} holds numbers, and words such as {strays[0]!r} in {count:,} of "
             f"{len(words):,} rows: they are taken as classes of their own. Leave these rows empty "
             "to leave them out.",
             stacklevel=3,
         )
-    if not few and has_commas(pa.array(words[:_LOOKED].tolist())):
+    if few:
+        return
+    if has_commas(pa.array(words[:_LOOKED].tolist())):
         raise ValueError(
             f"The target {name!r} holds numbers with decimal commas, such as {str(words[0])!r}: "
             "write them with points."
         )
-    strays = [] if few else stray_words(words)
     if strays:
         row = int(np.flatnonzero(words == strays[0])[0])
         shown = ", ".join(map(repr, strays[:3])) + (", …" if len(strays) > 3 else "")

@@ -73,9 +73,8 @@ class Job:
         """With the law of the features; a few rows of the sample say where their mean is."""
         rows = self.sample.rows
         count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // rows[0].nbytes))
-        recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, pilot=rows[:count])
-        recipe = replace(recipe, trend=trend)
-        return replace(self, recipe=recipe)
+        recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, trend=trend)
+        return replace(self, recipe=replace(recipe, pilot=rows[:count]))
 
     @property
     def sample(self) -> RowSample:
@@ -193,9 +192,6 @@ def rows_job(
         raise ValueError("There are no rows of positive weight in any partition: need some.")
     summary, n_inputs = job.seen.rows_summary, schema.n_inputs
     return job.with_features(Frozen.of_summary(summary, basis, seed, n_inputs, n_components, dtype))
-
-
-# -- samples in a checkpoint -------------------------------------------------------------
 
 
 def _packed(sample: RowSample | None) -> Arrays:

@@ -28,7 +28,7 @@ def answer_collection(state: State, method: str, X: Given) -> Any:
     """The lazy Dask array of what a method of a fitted model gives for the rows of X."""
     check_numbers(state, method, X)
     shown = state.answer(method, np.zeros((1, state.targets.n_outputs)))
-    return _lazily(X, partial(_answered, state, method), shown, missing=True)
+    return _lazily(X, partial(_answered, state, method), shown)
 
 
 def check_numbers(state: State, method: str, X: Given) -> None:
@@ -69,13 +69,11 @@ def feature_rows(frozen: Frozen, X: Given, dtype: DTypeLike | None = None) -> An
     return _lazily(X, features, np.zeros((1, frozen.n_columns), dtype), dtype)
 
 
-def _lazily(
-    X: object, answer: Answer, shown: AnyArray, dtype: object = None, missing: bool = False
-) -> Any:
+def _lazily(X: object, answer: Answer, shown: AnyArray, dtype: object = None) -> Any:
     """The Dask array of answer(rows) over all partitions of X; shown: such an answer of one row.
 
-    The function is sent once to each process; dtype: that of the rows, or None for their own;
-    missing: the function takes rows with NaN.
+    The function is sent once to each process; dtype: that of the rows, or None for their own,
+    among which may be NaN.
     """
     rows = whole_rows(X)
     Schema.of(rows)
@@ -86,7 +84,6 @@ def _lazily(
         shape = {"chunks": (rows.chunks[0], (shown.shape[1],))}
     nothing = shown[:0]
     given = {"answer": delayed(answer), "nothing": nothing, "rows_dtype": dtype}
-    given["missing"] = missing
     return rows.map_blocks(_apply, **given, dtype=shown.dtype, meta=nothing, **shape)
 
 
@@ -95,11 +92,10 @@ def _apply(
     answer: Answer,
     nothing: AnyArray,
     rows_dtype: Any,
-    missing: bool,
     block_id: tuple[int, ...] = (0,),
 ) -> AnyArray:
     if rows.shape[0] == 0:
         return nothing
     with in_partition(block_id[0]):
-        found = answer(checked_rows(rows, rows_dtype, missing=missing))
+        found = answer(checked_rows(rows, rows_dtype, missing=rows_dtype is None))
         return np.asarray(found).astype(nothing.dtype, copy=False)

@@ -47,10 +47,6 @@ class Schema:
 
     @classmethod
     def of(cls, X: Given) -> "Schema":
-        if not hasattr(X, "columns"):
-            dtype = "float32" if X.dtype == np.float32 else "float64"
-            return cls(None, (str(X.dtype),), X.shape[1], dtype)
-        dtypes = X._meta.dtypes
         if bad := without_numbers(X):
             raise ValueError(
                 f"The columns {', '.join(bad)} hold no numbers. In a Dask collection, make "
@@ -58,13 +54,11 @@ class Schema:
                 "dates, (X[name] - pandas.Timestamp(0)).dt.days, or leave them out, "
                 "X.drop(columns=[...]). `sinks fit --scheduler` fits files with text."
             )
-        narrow = all(dtype == np.float32 for dtype in dtypes)
-        return cls(
-            tuple(map(str, dtypes.index)),
-            tuple(map(str, dtypes)),
-            len(dtypes),
-            "float32" if narrow else "float64",
-        )
+        names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+        dtypes = [X.dtype] if names is None else list(X._meta.dtypes)
+        dtype = "float32" if all(one == np.float32 for one in dtypes) else "float64"
+        width = X.shape[1] if names is None else len(names)
+        return cls(names, tuple(map(str, dtypes)), width, dtype)
 
     def array(self, rows: Matrix) -> Any:
         """The rows of a partition as an array, dense or CSR, if they are as they should be."""
@@ -157,9 +151,7 @@ class Partitions:
         return error
 
 
-def checked_rows(
-    rows: Any, dtype: DTypeLike | None = None, limited: bool = True, missing: bool = False
-) -> Any:
+def checked_rows(rows: Any, dtype: DTypeLike | None, missing: bool, limited: bool = True) -> Any:
     """Finite numbers, dense or CSR, in the dtype given, or in their own float32 or float64.
 
     limited: float64 rows must be so small that their squares are finite; missing: NaN may be there.

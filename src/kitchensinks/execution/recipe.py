@@ -35,9 +35,6 @@ from kitchensinks.tables.memory import memory_budget
 Keys = NDArray[np.uint64]
 
 
-# -- summaries that merge ----------------------------------------------------------------
-
-
 def both(mine: Any, theirs: Any) -> Any:
     """The merger of two summaries, either of which may be missing."""
     return theirs if mine is None else mine if theirs is None else mine.merge(theirs)
@@ -121,9 +118,6 @@ class Score(NamedTuple):
         return float(np.mean(np.where(squares > 0, explained, constant)))
 
 
-# -- tasks -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Recipe:
     """How a worker reads rows and makes features of them.
@@ -162,7 +156,7 @@ class Recipe:
         y = np.zeros((rows.shape[0], 0)) if self.spec is None else _plain(np.asarray(part.targets))
         if rows.shape[0] == 0 and len(y) == 0:
             return None
-        rows = checked_rows(rows, self.dtype, self.standardize, self.missing)
+        rows = checked_rows(rows, self.dtype, self.missing, limited=self.standardize)
         if self.spec is not None:
             y = self.spec.kind.check(y)
             check_consistent_length(rows, y)

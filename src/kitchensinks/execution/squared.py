@@ -64,10 +64,10 @@ def _copied(job: Job) -> RowSample | None:
 def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[Sums, Fit]:
     bundles, dtype = job.bundles(), job.frozen.dtype
     sums = job.sums(bundles, limits)
-    path = delayed(_candidates)(sums, settings, dtype)
+    path = delayed(RidgeCandidates.of)(sums.moments, settings, dtype)
     errors = _errors(job, bundles, delayed(_light)(path, dtype))
-    text = f"summing {job.partitions}, leave-one-out"
-    found, fit = job.compute(text, sums, delayed(_best)(path, errors, settings))
+    best = delayed(_best)(path, errors, settings)
+    found, fit = job.compute(f"summing {job.partitions}, leave-one-out", sums, best)
     return found, fit
 
 
@@ -99,17 +99,11 @@ def _errors(job: Job, bundles: list[Bundle], light: object) -> Task:
 # -- what runs on the workers -------------------------------------------------------------------
 
 
-def _candidates(sums: Sums, settings: Settings, dtype: DType) -> RidgeCandidates:
-    return RidgeCandidates.of(sums.moments, settings, dtype)
-
-
 def _light(candidates: RidgeCandidates, dtype: DType) -> RidgeCandidates:
     """What leave-one-out needs of the path: eigenvectors in the dtype of the features, no Gram."""
     path, nothing = copy(candidates.path), np.zeros((0, 0))
-    factored = copy(path.factored)
-    path.equations = replace(path.equations, gram=nothing)
-    factored.gram, factored.vectors = nothing, factored.vectors.astype(dtype)
-    path.factored = factored
+    path.factored, path.equations = copy(path.factored), replace(path.equations, gram=nothing)
+    path.factored.gram, path.factored.vectors = nothing, path.factored.vectors.astype(dtype)
     return replace(candidates, path=path)
 
 

@@ -61,15 +61,12 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | os.PathLike[str], every: float = 30.0) -> None:
-        good = isinstance(every, int | float) and not isinstance(every, bool) and every >= 0
-        if not good:
+        if not isinstance(every, int | float) or isinstance(every, bool) or not every >= 0:
             raise ValueError(f"every={every!r}: need a number of seconds of 0 or more.")
         self.folder, self.every = Path(folder), float(every)
         self._saved_at = time.monotonic()
         self._stopping = self._summing = False
         self._lock: int | None = None
-
-    # -- whose fit this is ---------------------------------------------------------------
 
     def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
         """Compare with the fit that the folder belongs to, or make it the folder of this one.
@@ -77,7 +74,6 @@ class Checkpoint:
         `identity` must be equal. A resumed fit takes over the saved `choices`; returns the choices.
         """
         identity = {"version of kitchensinks": kitchensinks.__version__, **identity}
-        path = self.folder / _FACTS
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -85,16 +81,15 @@ class Checkpoint:
         self._take()
         try:
             remove_unfinished(self.folder)
-            if not path.exists():
+            if not (self.folder / _FACTS).exists():
                 self._write(_FACTS, {"identity": identity, "choices": choices}, {})
                 return choices
-            header, _ = self._read(_FACTS)
-            theirs, choices = self._facts(header, choices)
+            theirs, found = self._facts(choices)
             self._compare(theirs, identity)
         except BaseException:
             self._release()
             raise
-        return choices
+        return found
 
     def _take(self) -> None:
         """Lock the folder until `_release` or the end of the process; an error if it is locked.
@@ -123,20 +118,18 @@ class Checkpoint:
             os.close(self._lock)
             self._lock = None
 
-    def _facts(
-        self, header: Facts, choices: dict[str, float]
-    ) -> tuple[dict[str, str], dict[str, float]]:
+    def _facts(self, choices: dict[str, float]) -> tuple[dict[str, str], dict[str, float]]:
         """Identity and choices of a folder, if they have the expected types."""
+        header, _ = self._read(_FACTS)
         theirs, found = header.get("identity"), header.get("choices")
-        good = (
+        if (
             isinstance(theirs, dict)
             and isinstance(found, dict)
             and found.keys() == choices.keys()
             and all(type(value) in (int, float) and value >= 0 for value in found.values())
-        )
-        if not good:
-            raise self._damaged(_FACTS)
-        return theirs or {}, found or {}
+        ):
+            return theirs, found
+        raise self._damaged(_FACTS)
 
     def _compare(self, theirs: dict[str, str], mine: dict[str, str]) -> None:
         keys = [key for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)]
@@ -161,8 +154,6 @@ class Checkpoint:
                 self.folder.rmdir()
         self._release()
 
-    # -- passes over the rows ------------------------------------------------------------
-
     def over(
         self,
         phase: str,
@@ -175,16 +166,16 @@ class Checkpoint:
         `blocks(start)` yields pairs of a slice of the rows and anything, from a row on. A saved
         state is passed to `restore` before the first block.
         """
-        position = 0
-        if (self.folder / f"{phase}.sums").exists():
-            header, arrays = self._read(f"{phase}.sums")
+        position, name = 0, f"{phase}.sums"
+        if (self.folder / name).exists():
+            header, arrays = self._read(name)
             position = header.get("position", -1)
             if type(position) is not int or position < 0 or not _alike(arrays, state):
-                raise self._damaged(f"{phase}.sums")
+                raise self._damaged(name)
             try:
                 restore(arrays)
             except (KeyError, IndexError, TypeError) as error:
-                raise self._damaged(f"{phase}.sums") from error
+                raise self._damaged(name) from error
         done = position
         self._summing = True
         for rows, block in blocks(position):
@@ -219,32 +210,26 @@ class Checkpoint:
 
         Between passes there is nothing to wait for.
         """
-        if threading.current_thread() is not threading.main_thread():
-            try:
-                yield
-            finally:
-                self._release()
-            return
-        before = signal.getsignal(signal.SIGINT)
 
         def wait(number: int, frame: object) -> None:
             if self._stopping or not self._summing:
                 raise KeyboardInterrupt
             self._stopping = True
 
-        signal.signal(signal.SIGINT, wait)
+        # Other threads may not handle signals.
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGINT, wait) if main else None
         try:
             yield
         finally:
             self._stopping = self._summing = False
-            signal.signal(signal.SIGINT, before)
+            if main:
+                signal.signal(signal.SIGINT, before)
             self._release()
 
     def _save(self, phase: str, position: int, arrays: State) -> None:
         self._write(f"{phase}.sums", {"position": position}, arrays)
         self._saved_at = time.monotonic()
-
-    # -- files ---------------------------------------------------------------------------
 
     def _write(self, name: str, facts: Facts, arrays: State) -> None:
         path = self.folder / name
@@ -259,9 +244,8 @@ class Checkpoint:
             ) from error
 
     def _read(self, name: str) -> tuple[Facts, State]:
-        path = self.folder / name
         try:
-            return read_archive(path)
+            return read_archive(self.folder / name)
         except ModelFileError as error:
             raise self._damaged(name) from error
 

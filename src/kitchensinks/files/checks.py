@@ -43,9 +43,6 @@ _LEARNED: dict[str, type] = {
 }
 
 
-# -- sizes ---------------------------------------------------------------------------------
-
-
 def check_size(frozen: Frozen, held: int, learned: Arrays) -> None:
     """Raise an error if the draw would be far larger than the size of the file justifies.
 
@@ -77,9 +74,6 @@ def _within(what: str, entries: int, budget: int) -> None:
 def _planes(basis: Basis) -> int:
     """Most directions of one draw: several for units that pool them."""
     return max(one.directions_per_draw for one in parts_of(basis))
-
-
-# -- features ------------------------------------------------------------------------------
 
 
 def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
@@ -164,9 +158,6 @@ def check_draw(draw: Draw, n_components: int) -> None:
     """Raise an error unless a draw with what it has learned has columns for each of its draws."""
     if len(draw.offsets) != n_components + 1 or draw.n_components != n_components:
         raise ValueError(f"columns of {len(draw.offsets) - 1} draws where {n_components} are")
-
-
-# -- state -----------------------------------------------------------------------------------
 
 
 def _check_weights(frozen: Frozen, outer: Outer, outputs: int) -> None:

@@ -39,6 +39,7 @@ from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import Evidence, Outer, State
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.declared import declared
 
@@ -49,8 +50,7 @@ _ESTIMATORS = {kind.__name__: kind for kind in (KitchenSinkClassifier, KitchenSi
 _OF_LAW = (Frozen, Law, Record, Trial, Trend, UnseenScores, Scaler, Warp, Learned)
 _OF_FIT = (State, Settings, Plan, Outer, Evidence, Calibration, Residuals, Classes, Numbers)
 _OF_PROBLEM = (SupBall, L2Ball, Solver, *map(type, LOSSES.values()))
-_KINDS: tuple[type, ...] = (*_OF_LAW, *_OF_FIT, *_OF_PROBLEM)
-_TYPES = {kind.__name__: kind for kind in _KINDS}
+_TYPES: dict[str, type] = {kind.__name__: kind for kind in (*_OF_LAW, *_OF_FIT, *_OF_PROBLEM)}
 # What a file holds of a draw beside its fields.
 _OF_DRAW = ("digest", "version", "learned")
 # The fields that a header may have.
@@ -63,7 +63,6 @@ class Saved(NamedTuple):
 
     estimator: KitchenSink
     notes: Any
-    header: Facts
 
 
 def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: object = None) -> None:
@@ -131,7 +130,7 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
         raise ModelFileError(
             f"{path} makes no sense ({error}): it was damaged or not written by kitchensinks."
         ) from error
-    return Saved(estimator, header.get("notes"), header)
+    return Saved(estimator, header.get("notes"))
 
 
 def _rebuild(header: Facts, arrays: Arrays) -> KitchenSink:
@@ -174,9 +173,6 @@ def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> Facts:
             "set_params(basis__split=None) before saving, or use pickle."
         )
     return {name: writer.encode(value, f"parameter-{name}") for name, value in values.items()}
-
-
-# -- values as JSON and arrays -----------------------------------------------------------
 
 
 @dataclass
@@ -288,11 +284,9 @@ def draw_digest(recipe: Frozen) -> str:
     probe = np.linspace(-1.5, 1.5, 3 * recipe.n_inputs).reshape(3, recipe.n_inputs)
     if recipe.basis.sparse:
         draw = draw.tabulate([probe])
-    features = draw.features(probe)
-    dense = features.toarray() if recipe.basis.sparse else features
-    # Scaled so that rounding in the last digits of a feature does not reach the digest.
-    text = np.array2string(np.round(dense, 6) + 0.0, threshold=10**6, precision=6)
-    return digest(text.encode())
+    # Rounded, so that the last digits of a feature do not reach the digest.
+    rounded = np.round(densify(draw.features(probe)), 6) + 0.0
+    return digest(np.array2string(rounded, threshold=10**6, precision=6).encode())
 
 
 def _storable(array: AnyArray) -> AnyArray:

@@ -69,8 +69,8 @@ def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
 def as_given(rows: Any) -> Any:
     """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
-    Sparse columns of a frame are filled in, unless all of them are sparse and may stay so. Arrays
-    of dates, whose unit would be lost, arrays of records and lazy frames are refused.
+    Sparse columns of a frame are filled in, unless all are sparse with zeros. Arrays of dates,
+    whose unit would be lost, arrays of records and lazy frames are refused.
     """
     if isinstance(rows, np.ndarray):
         if rows.dtype.kind in "mM":
@@ -88,30 +88,19 @@ def as_given(rows: Any) -> Any:
         return rows
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
-        return _from_arrow(rows)
+        try:
+            return rows.to_pandas()
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise ValueError(
+                f"X is an Arrow table with a column that pandas has no values for ({error}): "
+                "leave it out, or make it numbers or text."
+            ) from None
     if package == "pandas" and hasattr(rows, "columns"):
-        return _without_some_sparse(rows)
+        stays = all(_is_sparse(kind) and kind.fill_value == 0 for kind in rows.dtypes)
+        return rows if stays else with_dense_columns(rows)
     if kind == "LazyFrame":
         raise TypeError("X is a LazyFrame: need its rows, X.collect().")
     return rows
-
-
-def _from_arrow(rows: Any) -> Any:
-    """An Arrow table as a pandas frame, or an error in words."""
-    try:
-        return rows.to_pandas()
-    except (TypeError, ValueError, NotImplementedError) as error:
-        raise ValueError(
-            f"X is an Arrow table with a column that pandas has no values for ({error}): "
-            "leave it out, or make it numbers or text."
-        ) from None
-
-
-def _without_some_sparse(frame: Any) -> Any:
-    """A pandas frame without sparse columns, unless all are sparse and hold zeros elsewhere."""
-    fills = [kind.fill_value for kind in frame.dtypes if _is_sparse(kind)]
-    kept = len(fills) == len(frame.columns) and all(fill == 0 for fill in fills)
-    return frame if kept else with_dense_columns(frame)
 
 
 def _is_sparse(dtype: Any) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.arrow import ArrowTable, ArrowType, pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.declared import declared
 from kitchensinks.tables.encoders import (
     ENCODERS,
@@ -161,7 +161,7 @@ class Columns:
         """Raise an error where a table lacks a column, or has values of another type in it."""
         table.check_names(self.inputs, of_model=True)
         for encoder in self.encoders:
-            _check_kind(encoder, table.schema.field(encoder.name).type, table.label)
+            encoder.check(table.schema.field(encoder.name).type, table.label)
 
     def apply(self, batch: ArrowTable) -> AnyArray:
         """A record batch, with its columns in any order, as numbers (n, width)."""
@@ -301,19 +301,8 @@ def _sample(table: Table, names: list[str], seed: int) -> ArrowTable:
     room = max(1, n_rows // _RUNS - size)
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(room)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
-    parts: list[ArrowTable] = []
-    # A seekable table is read from the start of each run, others from the first row.
-    for runs in starts[:, None] if table.seekable else [starts]:
-        done = int(runs[0]) if table.seekable else 0
-        for batch in table.batches(names, done):
-            places = np.arange(done, done + batch.num_rows)
-            run = np.searchsorted(runs, places, side="right") - 1
-            # A copy: a slice would keep the whole batch in memory.
-            parts.append(batch.take(np.flatnonzero((run >= 0) & (places < runs[run] + size))))
-            done += batch.num_rows
-            if done >= runs[-1] + size:
-                break
-    return pa.Table.from_batches(parts)
+    places = (starts[:, None] + np.arange(size)).ravel()
+    return pa.Table.from_batches(table.picked(names, places))
 
 
 def _plain_kind(table: Table, name: str, sample: ArrowTable) -> str:
@@ -359,13 +348,11 @@ def _kind_of_words(values: object) -> str:
 
 def _dtype_of(encoders: list[Encoder], table: Table) -> DType:
     """float32 where it represents every value exactly, else float64."""
-    narrow = (pa.types.is_float32, pa.types.is_float16, pa.types.is_boolean)
-
-    def is_narrow(encoder: Encoder) -> bool:
-        kind = table.schema.field(encoder.name).type
-        return isinstance(encoder, Number) and any(one(kind) for one in narrow)
-
-    return np.dtype(np.float32 if all(map(is_narrow, encoders)) else np.float64)
+    narrow = (pa.float32(), pa.float16(), pa.bool_())
+    exact = all(
+        isinstance(one, Number) and table.schema.field(one.name).type in narrow for one in encoders
+    )
+    return np.dtype(np.float32 if exact else np.float64)
 
 
 def _decided(kinds: dict[str, str], sample: ArrowTable) -> tuple[dict[str, str], dict[str, str]]:
@@ -380,16 +367,10 @@ def _decided(kinds: dict[str, str], sample: ArrowTable) -> tuple[dict[str, str],
             f"Columns {unsure} are text, which needs skrub: "
             'pip install "kitchensinks[tables]", or exclude them.'
         ) from error
-    kept = "passthrough"
-    judge = TableVectorizer(
-        cardinality_threshold=_FEW,
-        low_cardinality=kept,
-        high_cardinality=kept,
-        datetime=kept,
-        numeric=kept,
-    )
-    judge.fit(sample.select(unsure).to_pandas(use_threads=False))
     names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}
+    kept = dict.fromkeys([*names, "high_cardinality"], "passthrough")
+    judge = TableVectorizer(cardinality_threshold=_FEW, **kept)
+    judge.fit(sample.select(unsure).to_pandas(use_threads=False))
     kinds, formats = dict(kinds), {}
     for name in unsure:
         kind = judge.column_to_kind_.get(name)
@@ -416,18 +397,3 @@ def _learn_each(
         else:
             encoders.append((Number if kind == "number" else Category).learn(name, values))
     return encoders
-
-
-def _check_kind(encoder: Encoder, kind: ArrowType, label: str) -> None:
-    """Raise an error where an encoder cannot take values of an Arrow type, and say what can."""
-    try:
-        encoder.check(kind, label)
-    except ValueError as error:
-        own = kind.value_type if family(kind) == "category" else kind
-        if family(own) != "text" or not isinstance(encoder, Number):
-            raise
-        # One word among the numbers of a file or a frame makes text of the whole column.
-        raise ValueError(
-            f"{error} For numbers written as text: pandas.to_numeric(X[{encoder.name!r}], "
-            "errors='coerce'), which makes missing values of what is no number."
-        ) from None

@@ -4,6 +4,7 @@ import csv
 import heapq
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from kitchensinks.tables.arrow import ArrowTable, ArrowType, pa
@@ -88,8 +89,6 @@ class DelimitedTable(TextTable):
             )
         return names
 
-    # Types.
-
     def _samples(self) -> Iterator[bytes]:
         """Whole rows from the start of the file and, unless it is compressed, further on."""
         start, size = self._start[0], self._path.stat().st_size
@@ -107,17 +106,14 @@ class DelimitedTable(TextTable):
 
     def _infer(self, data: bytes) -> list[ArrowType]:
         """Types of some rows as pyarrow infers them; null for rows that it cannot read."""
+        types = [pa.null()] * len(self.names)
         if data.strip():
-            try:
-                # Arrow cannot report skipped rows unless they are valid text.
-                text = data.decode(errors="replace").encode()
+            # Arrow cannot report skipped rows unless they are valid text.
+            text = data.decode(errors="replace").encode()
+            with suppress(pa.ArrowException):
                 types = self._convert(text, self.names, None, skip=True).schema.types
-            except pa.ArrowException:
-                types = None
-            if types is not None:
-                # Invalid text is an error in a text column, not a column of bytes.
-                return [pa.string() if pa.types.is_binary(kind) else kind for kind in types]
-        return [pa.null()] * len(self.names)
+        # Invalid text is an error in a text column, not a column of bytes.
+        return [pa.string() if pa.types.is_binary(kind) else kind for kind in types]
 
     def _widen(self, types: list[ArrowType]) -> None:
         joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
@@ -127,8 +123,6 @@ class DelimitedTable(TextTable):
         """Give two files of one table the same types."""
         self._widen([other.schema.field(name).type for name in self.names])
         other._widen([self.schema.field(name).type for name in other.names])
-
-    # Rows.
 
     def _convert(
         self, data: bytes, names: list[str], types: object, skip: bool = False
@@ -174,29 +168,22 @@ class DelimitedTable(TextTable):
             table = self._convert(data, self.names, None)
         except pa.ArrowException:
             return None
-        found = zip(self.names, self.schema.types, table.schema.types, strict=True)
-        wider = [
-            name
-            for name, mine, theirs in found
-            if (family(mine), family(theirs)) == ("integer", "float")
-        ]
-        if not wider:
-            return None
-        for name in wider:
-            self._retype(name, pa.float64())
-        return self._parse(data, names)
+        wider = False
+        for mine, theirs in zip(self.schema, table.schema, strict=True):
+            if (family(mine.type), family(theirs.type)) == ("integer", "float"):
+                self._retype(mine.name, pa.float64())
+                wider = True
+        return self._parse(data, names) if wider else None
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         """Rows with a wrong number of values, found by counting, and those found by bisection."""
-        between = len(self.names) - 1
+        separator = self._delimiter.encode()
         others: list[tuple[int, bytes]] = []
         ragged: list[tuple[int, bytes]] = []
-        for row in rows:
-            plain = b'"' not in row[1]
-            wrong = plain and row[1].count(self._delimiter.encode()) != between
-            (ragged if wrong else others).append(row)
-        found = super()._bad_rows(others) if others else iter(())
-        return heapq.merge(ragged, found)
+        for line, data in rows:
+            wrong = b'"' not in data and data.count(separator) != len(self.names) - 1
+            (ragged if wrong else others).append((line, data))
+        return heapq.merge(ragged, super()._bad_rows(others) if others else ())
 
     def _retype(self, name: str, kind: object) -> None:
         place = self.names.index(name)

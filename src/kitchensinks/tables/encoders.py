@@ -11,20 +11,12 @@ from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
-from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
+from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number, without_codes
 
 # Words that stand for a missing value.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, and the functions of `pyarrow.compute` that extract them.
-_PARTS = {
-    "days": "",
-    "year": "year",
-    "month": "month",
-    "day": "day",
-    "weekday": "day_of_week",
-    "hour": "hour",
-    "minute": "minute",
-}
+# Parts of a date.
+_PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
 # Most indicators of one category: the less frequent values have none.
 _MOST_LEVELS = 64
 # Bins into which the n-grams of free text are hashed.
@@ -70,9 +62,15 @@ class Encoder:
         """Raise an error where a column of this Arrow type cannot be encoded."""
         kind = kind.value_type if family(kind) == "category" else kind
         if not (family(kind) == "null" or self._takes(kind)):
+            # One word among the numbers of a file or a frame makes text of the whole column.
+            hint = (
+                f" For numbers written as text: pandas.to_numeric(X[{self.name!r}], "
+                "errors='coerce'), which makes missing values of what is no number."
+            )
             raise ValueError(
                 f"{label}: column {self.name!r} holds {in_words(kind)}, and was {self._example()} "
                 "when the model was fitted. Convert it."
+                f"{hint if self.kind == 'numbers' and family(kind) == 'text' else ''}"
             )
 
     def check_fields(self) -> None:
@@ -117,10 +115,11 @@ class Number(Encoder):
 
     @classmethod
     def learn(cls, name: str, values: ArrowArray) -> "Number":
-        numbers = _numbers(_plain(values))
+        values = _plain(values)
+        numbers = _numbers(values)
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
-        return cls(name, bool(np.isnan(numbers).any()), fill, family(_plain(values).type) == "text")
+        return cls(name, bool(np.isnan(numbers).any()), fill, family(values.type) == "text")
 
     def check_fields(self) -> None:
         self._refuse(bool(np.isfinite(self.fill)))
@@ -259,7 +258,7 @@ class Date(Encoder):
         return cls(name, flagged, format_, tuple(varying), fills)
 
     def check_fields(self) -> None:
-        self._refuse(set(self.parts) <= _PARTS.keys() and len(self.parts) == len(self.fills))
+        self._refuse(set(self.parts) <= set(_PARTS) and len(self.parts) == len(self.fills))
         self._refuse(bool(np.isfinite(self.fills).all()) and not _NO_DATE.search(self.format))
 
     def _names(self) -> list[str]:
@@ -308,7 +307,8 @@ def _part(moments: ArrowArray, part: str) -> AnyArray:
     """One part of dates without missing values."""
     if part == "days":
         return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
-    return np.asarray(getattr(pa.compute, _PARTS[part])(moments).to_numpy())
+    name = "day_of_week" if part == "weekday" else part
+    return np.asarray(getattr(pa.compute, name)(moments).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,10 +364,9 @@ ENCODERS: dict[str, Any] = {
 
 
 def _plain(values: ArrowArray) -> ArrowArray:
-    """An Arrow array without dictionaries."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    return values.dictionary_decode() if family(values.type) == "category" else values
+    """An Arrow array in one chunk, without dictionaries."""
+    chunked = isinstance(values, pa.ChunkedArray)
+    return without_codes(values.combine_chunks() if chunked else values)
 
 
 def _numbers(values: ArrowArray) -> AnyArray:

@@ -171,9 +171,7 @@ def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> C
         return None
     # Numbered by their first rows: without a copy, each row is its own number.
     order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    group = rank[group]
+    group = np.argsort(order)[group]
     return Copies(first[order], np.bincount(group, weights).astype(np.float64), group)
 
 
@@ -191,9 +189,7 @@ def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) ->
     fold: which of several disjoint shares.
     """
     different = _counted(keys, weights)
-    if len(different) < 2:
-        return np.zeros(len(keys), dtype=bool)
-    count = min(max(1, round(share * len(different))), len(different) - 1)
+    count = min(max(1, round(share * len(different))), max(0, len(different) - 1))
     own = different[fold * count : (fold + 1) * count]
     if not len(own):
         return np.zeros(len(keys), dtype=bool)

@@ -2,7 +2,7 @@
 
 import functools
 
-from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, ArrowType, pa
+from kitchensinks.tables.arrow import ArrowArray, ArrowSchema, ArrowTable, ArrowType, pa
 
 # Families of types, by the functions of `pyarrow.types` that recognise them.
 _FAMILIES = {
@@ -50,6 +50,11 @@ def in_words(kind: ArrowType) -> str:
     if own in ("boolean", "date"):
         return f"{own}s"
     return f"numbers ({kind})" if own in NUMBERS else str(kind)
+
+
+def without_codes(values: ArrowArray) -> ArrowArray:
+    """An Arrow array without dictionaries."""
+    return values.dictionary_decode() if family(values.type) == "category" else values
 
 
 def without_views(schema: ArrowSchema) -> ArrowSchema:

@@ -16,7 +16,7 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowTable
 from kitchensinks.tables.disk import Stamp
-from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
+from kitchensinks.tables.table import BadRows, Table, batch_rows
 
 CHUNK_BYTES = 2**22
 # A quoted value longer than this many chunks is an error: its quote was never closed.
@@ -46,15 +46,11 @@ class TextTable(Table):
     _start = (0, 1)
     # Separator of values that may be quoted and contain line breaks; None: values are never quoted.
     _separator: bytes | None = None
-    _bad: BadRows
-    _checksum: int
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         self.label, self._path, self._skip = str(path), path, skip_bad_rows
         self._stamp = Stamp.of(path)
         self.seekable = not path.name.lower().endswith(".gz")
-
-    # Defined by each format.
 
     def _chunk_bytes(self) -> int:
         return CHUNK_BYTES
@@ -66,8 +62,6 @@ class TextTable(Table):
     def _complaint(self, data: bytes) -> str:
         """What is wrong with one row."""
         raise NotImplementedError
-
-    # Chunks and their index.
 
     def _opened(self) -> Any:
         opener: Any = open if self.seekable else gzip.open
@@ -126,36 +120,28 @@ class TextTable(Table):
         )
 
     @cached_property
-    def _index(self) -> tuple[list[Chunk], int]:
-        """Every chunk without its bytes, and the number of rows."""
-        chunks, row = [], 0
-        # Reset, because an earlier pass may have failed halfway.
-        self._bad, self._checksum = BadRows(), 0
+    def _index(self) -> tuple[list[Chunk], int, BadRows, int]:
+        """Every chunk without its bytes, the number of rows, bad ones, and a checksum."""
+        chunks, row, bad, checksum = [], 0, BadRows(), 0
         for chunk in self._chunks(*self._start):
-            self._checksum = zlib.crc32(chunk.data, self._checksum)
+            checksum = zlib.crc32(chunk.data, checksum)
             table = self._parse(chunk.data, self.names)
             if table is None:
-                chunk.bad = self._bad_lines(chunk)
+                for line, data in self._bad_rows(list(self._split(chunk))):
+                    if not self._skip:
+                        raise ValueError(
+                            f"{self.label}, line {line}: {self._complaint(data)}. Mend the line, "
+                            "or skip bad rows (skip_bad_rows=True, --skip-bad-rows)."
+                        )
+                    bad.add(line)
+                    chunk.bad.append(line)
                 table = self._parse(self._good(chunk, chunk.bad), self.names)
                 assert table is not None, "a bad row was not found"
             chunks.append(Chunk(chunk.offset, chunk.line, b"", row, chunk.bad))
             row += table.num_rows
         if row == 0:
-            raise ValueError(f"{self.label} has no rows of data: {self._bad}.")
-        return chunks, row
-
-    def _bad_lines(self, chunk: Chunk) -> list[int]:
-        """The lines of the bad rows of a chunk; an error unless those may be skipped."""
-        lines = []
-        for line, data in self._bad_rows(list(self._split(chunk))):
-            if not self._skip:
-                raise ValueError(
-                    f"{self.label}, line {line}: {self._complaint(data)}. Mend the line, or skip "
-                    "bad rows (skip_bad_rows=True, --skip-bad-rows)."
-                )
-            self._bad.add(line)
-            lines.append(line)
-        return lines
+            raise ValueError(f"{self.label} has no rows of data: {bad}.")
+        return chunks, row, bad, checksum
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         """Find the bad rows by bisection."""
@@ -180,20 +166,17 @@ class TextTable(Table):
         left_out = set(bad)
         return b"".join(data for line, data in self._split(chunk) if line not in left_out)
 
-    # The interface of every table.
-
     @property
     def n_rows(self) -> int:
         return self._index[1]
 
     @property
     def bad_rows(self) -> BadRows:
-        _ = self._index
-        return self._bad
+        return self._index[2]
 
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
-        index, n_rows = self._index
-        if start >= n_rows:
+        index = self._index[0]
+        if start >= self.n_rows:
             return
         first = int(np.searchsorted([known.row for known in index], start, side="right")) - 1
         skip = start - index[first].row
@@ -209,11 +192,8 @@ class TextTable(Table):
             yield from table.slice(skip).to_batches(max_chunksize=batch_rows(len(names)))
             skip = max(0, skip - table.num_rows)
 
-    def fingerprint(self) -> dict[str, str]:
-        # The index has seen every byte: so has the fingerprint.
-        bad, content = self.bad_rows.count, f"{self._checksum:08x}"
-        found = file_fingerprint(self._path, self.schema, content)
-        return {**found, "bad rows": str(bad)}
+    def _content(self) -> str:
+        return f"{self._index[3]:08x}"
 
 
 def blank(data: bytes) -> bool:
@@ -232,11 +212,8 @@ def row_end(data: bytes, separator: bytes | None = b",") -> int:
     """
     if separator is None or b'"' not in data:
         return data.rfind(b"\n") + 1
-    starts, ends = quoted_spans(data, separator)
     breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
-    # The end of the last quoted part that begins before a line break.
-    before = np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
-    outside = breaks[breaks >= before]
+    outside = breaks[_unquoted(data, separator, breaks)]
     return int(outside[-1]) + 1 if len(outside) else 0
 
 
@@ -252,13 +229,20 @@ def row_starts(data: bytes, separator: bytes | None = b",") -> list[tuple[int, i
     feeds = letters[:-1] == ord("\n")
     returns = (letters[:-1] == ord("\r")) & (letters[1:] != ord("\n"))
     breaks = np.flatnonzero(feeds | returns)
-    outside = np.ones(len(breaks), dtype=bool)
-    if separator is not None and b'"' in data:
-        starts, ends = quoted_spans(data, separator)
-        outside = breaks >= np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
+    outside = _unquoted(data, separator, breaks)
     after = np.concatenate([[0], breaks[outside] + 1])
     lines = np.concatenate([[0], np.flatnonzero(outside) + 1])
     return list(zip(after.tolist(), lines.tolist(), strict=True))
+
+
+def _unquoted(data: bytes, separator: bytes | None, breaks: AnyArray) -> AnyArray:
+    """Which line breaks are not within a quoted value."""
+    if separator is None or b'"' not in data:
+        return np.ones(len(breaks), dtype=bool)
+    starts, ends = quoted_spans(data, separator)
+    # The end of the last quoted part that begins before a line break.
+    before = np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
+    return np.asarray(breaks >= before)
 
 
 def quoted_spans(data: bytes, separator: bytes) -> tuple[AnyArray, AnyArray]:

@@ -60,18 +60,16 @@ class Tally:
     """Sums of w, w·y and w·y² by fold and category: sums (folds, m, 1 + 2·outputs)."""
 
     sums: Floats
-    most: int
     known: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def empty(cls, n_sums: int) -> "Tally":
-        return cls(np.zeros((FOLDS, 0, n_sums)), max(64, _MOST_SUMS // n_sums))
 
     def add(self, words: ArrowArray, fold: Ints, terms: Floats) -> None:
         """Rows with their words (an Arrow array), folds (n,) and terms (n, 1 + 2·outputs)."""
         coded = words.fill_null("").dictionary_encode()
-        words = coded.dictionary.to_pylist()
-        place = np.array([self._place(word) for word in words], dtype=np.int64)
+        words, most = coded.dictionary.to_pylist(), max(64, _MOST_SUMS // terms.shape[1])
+        for word in words:
+            if len(self.known) < most:
+                self.known.setdefault(word, len(self.known))
+        place = np.array([self.known.get(word, -1) for word in words], dtype=np.int64)
         own = place[coded.indices.to_numpy(zero_copy_only=False)]
         kept = own >= 0
         count = len(self.known)
@@ -80,11 +78,6 @@ class Tally:
         for k, term in enumerate(terms[kept].T):
             found = np.bincount(cell, term, FOLDS * count)
             self.sums[:, :, k] += found.reshape(FOLDS, count)
-
-    def _place(self, word: str) -> int:
-        if word not in self.known and len(self.known) < self.most:
-            self.known[word] = len(self.known)
-        return self.known.get(word, -1)
 
 
 def shrunk(sums: Floats, total: Floats) -> Floats:
@@ -137,7 +130,7 @@ def learn_means(
     copies = weights / max(total_of.min(), 0.01 * total_of.mean())
     centre = np.average(targets, axis=0, weights=copies)
     n_sums = 1 + 2 * len(centre)
-    tallies = {name: Tally.empty(n_sums) for name in names}
+    tallies = {name: Tally(np.zeros((FOLDS, 0, n_sums))) for name in names}
     own_fold = np.zeros(len(targets), dtype=np.int8)
     own_fold[counted] = fold_of(group)
     total, done = np.zeros((FOLDS, n_sums)), 0
@@ -153,35 +146,23 @@ def learn_means(
             tally.add(words_of(batch.column(name).take(kept)), fold, terms)
     if free is None:
         free = {n for n, one in tallies.items() if repeated * len(one.known) > len(total_of)}
+
+    def means(encoder: Encoder, folds: list[int]) -> Encoder:
+        """The encoder of one column by the rows of some folds."""
+        tally = tallies.get(encoder.name)
+        if tally is None or (isinstance(encoder, Text) and encoder.name in free):
+            return encoder
+        levels = sorted(tally.known)
+        order = [tally.known[word] for word in levels]
+        table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
+        return Means(encoder.name, False, tuple(levels), labels, table)
+
     recipes = []
     for out in (None, *range(FOLDS)):
         rest = [k for k in range(FOLDS) if k != out]
-        encoders = tuple(
-            _means(e, tallies, rest, total, centre, free, labels) for e in columns.encoders
-        )
+        encoders = tuple(means(encoder, rest) for encoder in columns.encoders)
         recipes.append(replace(columns, encoders=encoders))
     return recipes[0], Folds(tuple(recipes[1:]), own_fold)
-
-
-def _means(
-    encoder: Encoder,
-    tallies: dict[str, Tally],
-    folds: list[int],
-    total: Floats,
-    centre: Floats,
-    free: set[str],
-    labels: tuple[str, ...],
-) -> Encoder:
-    """The encoder of one column by the rows of some folds."""
-    tally = tallies.get(encoder.name)
-    if tally is None:
-        return encoder
-    if isinstance(encoder, Text) and encoder.name in free:
-        return encoder
-    levels = sorted(tally.known)
-    order = [tally.known[word] for word in levels]
-    table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
-    return Means(encoder.name, False, tuple(levels), labels, table)
 
 
 def table_keys(table: Table, columns: Columns, seed: int) -> Keys:

@@ -57,23 +57,17 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
                 f"{len(names)} columns: need one for each."
             )
         return [name for name, taken in zip(names, listed, strict=True) if taken]
-    known = names if kind == "name" else range(len(names))
-    _check_known(listed, known, names)
+    known: Sequence[Any] = names if kind == "name" else range(len(names))
+    for one in listed:
+        if one not in known and kind == "name":
+            near = nearest(one, list(names))
+            raise ValueError(f"categorical_features has {one!r}, which is no column{near}")
+        if one not in known:
+            raise ValueError(
+                f"categorical_features has the place {int(one)}, and X has {len(names)} columns: "
+                f"need places from 0 to {len(names) - 1}."
+            )
     return [name for one, name in zip(known, names, strict=True) if one in listed]
-
-
-def _check_known(listed: tuple[Any, ...], known: Sequence[Any], names: Sequence[str]) -> None:
-    """An error where a name or an index is that of no column."""
-    wrong = next((one for one in listed if one not in known), None)
-    if wrong is None:
-        return
-    if known is names:
-        near = nearest(wrong, list(names))
-        raise ValueError(f"categorical_features has {wrong!r}, which is no column{near}")
-    raise ValueError(
-        f"categorical_features has the place {int(wrong)}, and X has {len(names)} columns: "
-        f"need places from 0 to {len(names) - 1}."
-    )
 
 
 def _kind(one: object) -> str:

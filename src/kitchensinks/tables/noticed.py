@@ -8,7 +8,7 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowArray, ArrowTable, pa
 from kitchensinks.tables.encoders import words_of
-from kitchensinks.tables.kinds import family
+from kitchensinks.tables.kinds import family, without_codes
 
 # Integers without equal values are identifiers if uniform values of the same range would have this
 # many equal pairs on average: the chance of none is e⁻¹⁰⁰, and less if they are not uniform. The
@@ -35,8 +35,7 @@ def is_identifier(values: ArrowArray) -> bool:
     >>> is_identifier(numbers), is_identifier(numbers.cast("float64"))
     (True, False)
     """
-    if family(values.type) == "category":
-        values = values.dictionary_decode()
+    values = without_codes(values)
     own = family(values.type)
     if own not in ("integer", "text") or values.null_count or len(values) < _ROWS:
         return False

@@ -5,6 +5,7 @@ disk has an error) kills the process, where an ordinary read raises an error.
 """
 
 import math
+from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import IO
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from kitchensinks.numerics.arrays import AnyArray, DType
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.disk import Stamp
+from kitchensinks.tables.table import Table, batch_rows
 
 
 def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, DType]:
@@ -23,66 +26,68 @@ def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, DType]:
     return shape, by_columns, dtype
 
 
-class StoredArray:
-    """An array (n, …) in a .npy file; a slice of its rows is read from the file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/a.npy", np.arange(6.0).reshape(3, 2))
-    ...     StoredArray(Path(folder, "a.npy"))[1:]
-    array([[2., 3.],
-           [4., 5.]])
-    """
+class NpyTable(Table):
+    """Rows of numbers (n, d) as a table with columns x0, x1, …"""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._stamp = path, Stamp.of(path)
+        self.label, self._path, self._stamp = str(path), path, Stamp.of(path)
         with path.open("rb") as file:
             try:
-                self.shape, self._by_columns, self._stored = read_npy_header(file)
+                shape, self._by_columns, self._stored = read_npy_header(file)
             except OSError:
                 raise
             # The header of an array is parsed as Python source, which fails in many ways.
             except Exception as error:
                 raise ValueError(f"{path} cannot be read as .npy ({error}).") from None
             self._begin = file.tell()
-        # In the byte order of this machine.
-        self.dtype = self._stored.newbyteorder("=")
-        if self.dtype.hasobject:
+        dtype = self._stored.newbyteorder("=")
+        if dtype.hasobject:
             raise ValueError(f"{path} cannot be read as .npy: it holds Python objects.")
-        needed = self._begin + self.size * self.dtype.itemsize
-        if min(self.shape, default=0) < 0 or self._stamp.size < needed:
+        needed = self._begin + math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or self._stamp.size < needed:
             raise ValueError(
-                f"{path} cannot be read as .npy: it declares shape {self.shape} of {self.dtype}, "
+                f"{path} cannot be read as .npy: it declares shape {shape} of {dtype}, "
                 f"which is {needed:,} bytes, and has {self._stamp.size:,}."
             )
+        if len(shape) != 2 or dtype.kind not in "fiub" or dtype.itemsize > 8:
+            raise ValueError(
+                f"{path} has shape {shape} and dtype {dtype}: need rows and columns of numbers."
+            )
+        if 0 in shape:
+            raise ValueError(f"{path} of shape {shape} has no rows or no columns.")
+        self._shape = shape
+        self.schema = pa.schema([(f"x{k}", pa.from_numpy_dtype(dtype)) for k in range(shape[1])])
 
     @property
-    def ndim(self) -> int:
-        return len(self.shape)
+    def n_rows(self) -> int:
+        return self._shape[0]
 
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
+        places = [self.names.index(name) for name in names]
+        step = batch_rows(len(names))
+        for first in range(start, self.n_rows, step):
+            block = self._rows(first, min(step, self.n_rows - first))
+            columns = [pa.array(np.ascontiguousarray(block[:, k])) for k in places]
+            yield pa.record_batch(columns, names=names)
 
-    def __getitem__(self, rows: slice) -> AnyArray:
-        first, stop, _ = rows.indices(self.shape[0])
-        count, width = max(0, stop - first), self.size // self.shape[0]
+    def _rows(self, first: int, count: int) -> AnyArray:
         self._stamp.check(self._path)
+        n_rows, width = self._shape
         with self._path.open("rb") as file:
             if self._by_columns:
-                starts = range(first, self.size, self.shape[0])
+                starts = range(first, n_rows * width, n_rows)
                 found = np.stack([self._entries(file, start, count) for start in starts], axis=1)
             else:
-                found = self._entries(file, first * width, count * width)
+                found = self._entries(file, first * width, count * width).reshape(count, width)
         # The file may have been replaced just before it was opened.
         self._stamp.check(self._path)
-        return found.reshape(count, *self.shape[1:], order="F" if self._by_columns else "C")
+        return found
 
     def _entries(self, file: BufferedReader, first: int, count: int) -> AnyArray:
-        """`count` consecutive entries of the file."""
+        """`count` consecutive entries of the file, in the byte order of this machine."""
         out = np.empty(count, dtype=self._stored)
-        file.seek(self._begin + first * self.dtype.itemsize)
+        file.seek(self._begin + first * self._stored.itemsize)
         if file.readinto(out.view(np.uint8).data) < out.nbytes:
             self._stamp.check(self._path)
             raise ValueError(f"{self._path} ends before its last row.")
-        return out.astype(self.dtype, copy=False)
+        return out.astype(self._stored.newbyteorder("="), copy=False)

@@ -19,17 +19,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Ints
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
-from kitchensinks.tables.kinds import plain_text
+from kitchensinks.tables.kinds import plain_text, without_codes
 from kitchensinks.tables.spelling import nearest, to_rename
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
+# A gap of more rows than this is skipped, in seekable tables, instead of read.
+_JUMP = 2**17
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
@@ -58,8 +60,7 @@ class BadRows:
 class Table:
     """Rows with named columns; `open_table` makes one.
 
-    `label` is its name in messages, `schema` an Arrow schema, `seekable` whether reading can start
-    far from the first row at little cost.
+    `label` is its name in messages; `seekable`: reading can start at any row at little cost.
     """
 
     label: str
@@ -92,14 +93,35 @@ class Table:
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         raise NotImplementedError
 
-    def fingerprint(self) -> dict[str, str]:
-        """Named facts that change when the rows do, to recognise the same table again."""
-        raise NotImplementedError
+    def picked(self, columns: Sequence[str], places: Ints) -> Iterator[ArrowTable]:
+        """Copies of the rows at rising places, in record batches."""
+        done = 0
+        while done < len(places):
+            first = int(places[done])
+            for batch in self.batches(columns, first):
+                stop = int(np.searchsorted(places, first + batch.num_rows))
+                if stop > done:
+                    yield batch.take(places[done:stop] - first)
+                first, done = first + batch.num_rows, stop
+                if done == len(places) or (self.seekable and places[done] - first > _JUMP):
+                    break
 
-    def _fingerprint(self, content: str) -> dict[str, str]:
-        """The fingerprint of a table in memory, by the checksum of its content."""
-        columns = digest(str(self.schema))
-        return {"rows": str(self.n_rows), "columns": columns, "content": content}
+    def fingerprint(self) -> dict[str, str]:
+        """Named facts that change when the rows do, to recognise the same table again.
+
+        They depend neither on the name of a file nor on its date.
+        """
+        rows, content = str(self.n_rows), self._content()
+        return {"rows": rows, "columns": digest(str(self.schema)), "content": content}
+
+    def _content(self) -> str:
+        """A checksum of all values."""
+        found = 0
+        for batch in self.batches():
+            # A serialised batch has the codes of categories alone.
+            columns = [without_codes(column) for column in batch.columns]
+            found = zlib.crc32(pa.record_batch(columns, names=self.names).serialize(), found)
+        return f"{found:08x}"
 
     def check_names(self, columns: Iterable[str], of_model: bool = False) -> None:
         """Raise an error that names the unknown columns, and the known one nearest to the first.
@@ -192,9 +214,9 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
 
         return SvmlightTable(path, skip_bad_rows)
     if name.endswith(".npy"):
-        from kitchensinks.tables.stored import StoredArray
+        from kitchensinks.tables.stored import NpyTable
 
-        return ArrayTable(StoredArray(path), str(path))
+        return NpyTable(path)
     with path.open("rb") as file:
         mark = file.read(4)
     if mark == b"PAR1" or name.endswith((".parquet", ".pq")):
@@ -289,43 +311,6 @@ class MemoryTable(Table):
         part = self._table.select(names).slice(start).replace_schema_metadata(None)
         yield from part.to_batches(max_chunksize=batch_rows(len(names)))
 
-    def fingerprint(self) -> dict[str, str]:
-        found = 0
-        for batch in self.batches():
-            found = zlib.crc32(batch.serialize(), found)
-        return self._fingerprint(f"{found:08x}")
-
-
-class ArrayTable(Table):
-    """An array of numbers, in memory or in a file, as a table with columns x0, x1, …"""
-
-    def __init__(self, array: Any, label: str) -> None:
-        if array.ndim != 2 or array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-            raise ValueError(
-                f"{label} has shape {array.shape} and dtype {array.dtype}: need rows and columns "
-                "of numbers."
-            )
-        if array.size == 0:
-            raise ValueError(f"{label} of shape {array.shape} has no rows or no columns.")
-        self.label, self._array = label, array
-        kind = pa.from_numpy_dtype(array.dtype)
-        self.schema = pa.schema([(f"x{k}", kind) for k in range(array.shape[1])])
-
-    @property
-    def n_rows(self) -> int:
-        return int(self._array.shape[0])
-
-    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
-        places = [self.names.index(name) for name in names]
-        step = batch_rows(len(names))
-        for first in range(start, self.n_rows, step):
-            block = self._array[first : first + step]
-            columns = [pa.array(np.ascontiguousarray(block[:, k])) for k in places]
-            yield pa.record_batch(columns, names=names)
-
-    def fingerprint(self) -> dict[str, str]:
-        return self._fingerprint(checksum(self._array))
-
 
 class Stack(Table):
     """Several tables of the same columns, one after another."""
@@ -339,7 +324,7 @@ class Stack(Table):
         return self._tables[0].schema
 
     def _unify_types(self) -> None:
-        """Check that all tables have the same columns; widen the types of text files."""
+        """Check that the columns are the same; widen the types of text files."""
         first, *others = self._tables
         for other in others:
             other.check_names(first.names)
@@ -384,10 +369,8 @@ class Stack(Table):
                 yield from table.batches(names, max(0, start - before))
             before = end
 
-    def fingerprint(self) -> dict[str, str]:
-        parts = [table.fingerprint() for table in self._tables]
-        joined = {key: digest(repr([part[key] for part in parts])) for key in parts[0]}
-        return {**joined, "files": str(len(parts))}
+    def _content(self) -> str:
+        return digest(repr([table.fingerprint() for table in self._tables]))
 
 
 def digest(text: str) -> str:
@@ -396,7 +379,7 @@ def digest(text: str) -> str:
 
 
 def checksum(array: Any) -> str:
-    """The CRC-32 of every entry of an array, a memory map or a sparse matrix, read in blocks."""
+    """The CRC-32 of every entry of an array or a sparse matrix, read in blocks."""
     found = 0
     for part in block_slices(array.shape[0], max(1, BATCH_ENTRIES // max(1, array.shape[1]))):
         block = array[part]
@@ -404,9 +387,3 @@ def checksum(array: Any) -> str:
         for piece in pieces:
             found = zlib.crc32(np.ascontiguousarray(piece).data, found)
     return f"{found:08x}"
-
-
-def file_fingerprint(path: Path, schema: ArrowSchema, content: str) -> dict[str, str]:
-    """Size, columns and checksum of a file: independent of its name and date."""
-    size = str(path.stat().st_size)
-    return {"size": size, "columns": digest(str(schema)), "content": content}

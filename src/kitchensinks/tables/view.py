@@ -18,8 +18,6 @@ from kitchensinks.tables.table import Table
 # Squares of entries must be finite, as `check_size` requires of arrays. A NumPy number, so that
 # float32 blocks are compared in float64.
 LARGEST = np.sqrt(np.finfo(np.float64).max)
-# A gap of more rows than this is skipped, in seekable tables, instead of read.
-_JUMP = 2**17
 
 
 class Rows:
@@ -90,11 +88,8 @@ class Rows:
         end = self._first + len(self._block)
         if self._first <= row < end:
             return
-        if row != end or row == 0:
-            self._stream = self._from(row)
-        found = next(self._stream, None)
+        found = next(self._stream, None) if row == end else None
         if found is None:
-            # The stream has ended: start a new one at this row.
             self._stream = self._from(row)
             found = next(self._stream)
         self._first, batch = found
@@ -109,25 +104,23 @@ class Rows:
     def _pick(self, places: AnyArray) -> AnyArray:
         """Rows by index, in any order; they are read in the order of the table."""
         order = np.argsort(places, kind="stable")
-        wanted = places[order]
         out = np.empty((len(places), self.shape[1]), dtype=self.dtype)
         done = 0
-        while done < len(wanted):
-            for first, batch in self._from(int(wanted[done])):
-                end = first + batch.num_rows
-                stop = int(np.searchsorted(wanted, end))
-                if stop > done:
-                    own = wanted[done:stop]
-                    out[order[done:stop]] = self._numbers(batch.take(own - first), own)
-                    done = stop
-                if done == len(wanted):
-                    break
-                if self.table.seekable and wanted[done] - end > _JUMP:
-                    break
+        for batch in self.table.picked(self.columns.inputs, places[order]):
+            own = order[done : done + batch.num_rows]
+            out[own] = self._numbers(batch, places[own])
+            done += len(own)
         return out
 
     def _numbers(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
-        block = self._apply(batch, places)
+        if self.folded is None or not self.folded.recipes:
+            block = self.columns.apply(batch)
+        else:
+            block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
+            fold = self.folded.own[places]
+            for number, columns in enumerate(self.folded.recipes):
+                own = np.flatnonzero(fold == number)
+                block[own] = columns.apply(batch.take(own))
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
             row, column = np.argwhere(~(np.abs(block) < LARGEST))[0]
@@ -136,16 +129,6 @@ class Rows:
                 f"{block[row, column]} in row {places[row]} ({FROM_0}): need finite numbers "
                 f"below {LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
             )
-        return block
-
-    def _apply(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
-        if self.folded is None or not self.folded.recipes:
-            return self.columns.apply(batch)
-        block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
-        fold = self.folded.own[places]
-        for number, columns in enumerate(self.folded.recipes):
-            own = np.flatnonzero(fold == number)
-            block[own] = columns.apply(batch.take(own))
         return block
 
 

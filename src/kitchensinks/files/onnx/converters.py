@@ -19,6 +19,7 @@ from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph, rename
 from kitchensinks.files.onnx.recipe import (
+    TEXT,
     array_numbers,
     array_probes,
     table_inputs,
@@ -53,8 +54,8 @@ def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -
     """Write a fitted classifier or regressor as an ONNX file, checked before it is kept.
 
     The file takes float64 rows (n, d) as `rows`. The file of a model of a table takes its columns,
-    each (n, 1), by their names: numbers as float64 with NaN for missing ones, categories as trimmed
-    text, dates as seconds since 1970. A classifier gives `label` and `probabilities`, a regressor
+    each (n, 1), by their names: numbers as float64 with NaN for missing ones, categories as text,
+    dates as seconds since 1970. A classifier gives `label` and `probabilities`, a regressor
     `prediction`. The file is run by onnxruntime on a few rows, and kept where it answers as the
     estimator does to 1e-4 (of the spread of the answers, for a regressor). With bins, a tenth of
     the rows may differ.
@@ -130,25 +131,26 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
     types, columns = skl2onnx.common.data_types, _recipe(estimator)
-    inputs = [] if columns is None else table_inputs(columns)
-    kinds = [(_COLUMN.format(k), one.text) for k, one in enumerate(inputs)]
-    width = 1 if inputs else _given(estimator)
+    inputs = {} if columns is None else table_inputs(columns)
     initial = [
-        (name, (types.StringTensorType if text else types.DoubleTensorType)([None, width]))
-        for name, text in kinds or [("rows", False)]
+        (
+            _COLUMN.format(k),
+            (types.StringTensorType if kind == TEXT else types.DoubleTensorType)([None, 1]),
+        )
+        for k, kind in enumerate(inputs.values())
     ]
+    initial = initial or [("rows", types.DoubleTensorType([None, _given(estimator)]))]
     classifier = isinstance(estimator, KitchenSinkClassifier)
     model = skl2onnx.convert_sklearn(
         estimator,
         initial_types=initial,
         final_types=None if classifier else [("prediction", None)],
         options={id(estimator): {"zipmap": False}} if classifier else None,
-        target_opset=_TEXT_OPSET if any(one.text for one in inputs) else _OPSET,
+        target_opset=_TEXT_OPSET if TEXT in inputs.values() else _OPSET,
     )
     if inputs:
-        rename(model.graph, {_COLUMN.format(k): one.name for k, one in enumerate(inputs)})
-        meanings = {one.name: one.meaning for one in inputs}
-        notes = {"columns": json.dumps(meanings, ensure_ascii=False), **notes}
+        rename(model.graph, {_COLUMN.format(k): name for k, name in enumerate(inputs)})
+        notes = {"columns": json.dumps(inputs, ensure_ascii=False), **notes}
     for name, text in notes.items():
         entry = model.metadata_props.add()
         entry.key, entry.value = name, text
@@ -163,11 +165,9 @@ def _recipe(estimator: Model) -> Columns | None:
 
 def _given(estimator: Model) -> int:
     """Columns that a row comes with: a learned law may turn them to fewer directions."""
-    frozen, columns = estimator.model_.frozen, estimator.state_.columns
-    if columns is not None and columns.n_given:
-        return columns.n_given
-    count: int = frozen.n_given
-    return count
+    columns = estimator.state_.columns
+    given = estimator.model_.frozen.n_given if columns is None else columns.n_given
+    return int(given)
 
 
 def _verify(estimator: Model, data: bytes) -> None:
@@ -200,21 +200,16 @@ def _verify(estimator: Model, data: bytes) -> None:
 def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as the inputs of the graph and as the numbers of the model."""
     rng = np.random.default_rng(0)
-    frozen = estimator.model_.frozen
-    columns, scaler = estimator.state_.columns, frozen.scaler
-    if (table := _recipe(estimator)) is not None:
-        centre = np.zeros(table.width) if scaler is None else scaler.mean
-        scale = np.ones(table.width) if scaler is None else scaler.scale
-        return table_probes(table, centre, scale, _PROBES, _MISSING)
-    rows = rng.normal(size=(_PROBES, _given(estimator)))
-    if columns is not None and columns.coded:
-        rows = array_probes(columns, _PROBES)
-    elif columns is not None and columns.n_given:
-        places, _, _, own, _ = columns.places
-        if scaler is not None:
-            rows[:, places] = scaler.mean[own] + scaler.scale[own] * rows[:, places]
-    elif scaler is not None:
-        rows = scaler.mean + scaler.scale * rows
+    columns, scaler = estimator.state_.columns, estimator.model_.frozen.scaler
+    width = _given(estimator) if columns is None else columns.width
+    centre = np.zeros(width) if scaler is None else scaler.mean
+    scale = np.ones(width) if scaler is None else scaler.scale
+    if columns is None:
+        rows = centre + scale * rng.normal(size=(_PROBES, width))
+    elif columns.n_given:
+        rows = array_probes(columns, centre, scale, _PROBES)
+    else:
+        return table_probes(columns, centre, scale, _PROBES, _MISSING)
     if scaler is not None:
         rows[rng.random(rows.shape) < _MISSING] = np.nan
     return {"rows": rows}, estimator.state_.numbers(rows)
@@ -351,12 +346,11 @@ def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) 
         scores = graph.node("Mul", scaled, slope)
         if calibration.tail > 0.0:
             within = graph.node("Add", graph.node("Clip", raw, -20.0, 20.0), 1.0)
-            rising = graph.node("Exp", graph.node("Mul", within, 15.0))
-            rising = graph.node("Log", graph.node("Add", rising, 1.0))
+            power = graph.node("Mul", within, 15.0)
+            rising = graph.node("Log", graph.node("Add", graph.node("Exp", power), 1.0))
             # log(1 + exp) is exp where that is below rounding.
-            below = graph.node("Mul", within, 15.0)
-            small = graph.node("Less", below, -30.0)
-            logs = graph.node("Where", small, below, graph.node("Log", rising))
+            small = graph.node("Less", power, -30.0)
+            logs = graph.node("Where", small, power, graph.node("Log", rising))
             logs = graph.node("Sub", logs, math.log(30.0))
             scores = graph.node("Add", scores, graph.node("Mul", logs, calibration.tail))
     if len(estimator.classes_) > 2:

@@ -1,7 +1,6 @@
 """The recipe of a table's columns in ONNX: every column of the table is an input of its own."""
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,9 +8,11 @@ from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Encoder, Number
+from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Number
 from kitchensinks.tables.kinds import is_number
 
+# What an input of categories is called in the metadata of the file.
+TEXT = "text"
 # A word that is no category of any column.
 _UNKNOWN = "a word that no table has"
 # Words with single spaces between them, and any around them (no backslash but for classes: RE2).
@@ -27,25 +28,20 @@ _NAT, _BEGINNING = -(2.0**63) / 1e9, -9e12
 _MOMENTS = 2e9
 
 
-class Input(NamedTuple):
-    """An input (n, 1) of the graph: its column, and what its values are."""
+def table_inputs(columns: Columns) -> dict[str, str]:
+    """The inputs (n, 1) of a recipe by their columns, and what their values are.
 
-    name: str
-    text: bool
-    meaning: str
-
-
-def table_inputs(columns: Columns) -> list[Input]:
-    """The inputs of a recipe in the order of its columns; an error where ONNX cannot have one."""
-    able = [encoder for encoder in columns.encoders if encoder.exportable]
-    if len(able) < len(columns.encoders):
-        text = [repr(one.name) for one in columns.encoders if not one.exportable]
+    An error where ONNX cannot have one.
+    """
+    text = [repr(one.name) for one in columns.encoders if not one.exportable]
+    if text:
         raise ValueError(
             f"The model takes free text ({', '.join(text)}), whose n-grams ONNX cannot count. "
             "Fit again without these columns, or make them categories: a categorical dtype of "
             "pandas or polars."
         )
-    return [Input(one.name, isinstance(one, Coded), _meaning(one)) for one in columns.encoders]
+    meanings = {"text": TEXT, "dates": "seconds since 1970", "numbers": "number"}
+    return {one.name: meanings[one.kind] for one in columns.encoders}
 
 
 def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: bool = True) -> str:
@@ -55,15 +51,14 @@ def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: boo
         if isinstance(encoder, Coded):
             parts.append(_coded(graph, encoder, value, spaces))
             continue
-        if isinstance(encoder, Date):
-            value = _without_nat(graph, value)
-        missing = graph.node("IsNaN", value)
         numbers, fills = [value], np.zeros(1)
         if isinstance(encoder, Number):
             fills = np.array([encoder.fill])
         elif isinstance(encoder, Date):
+            value = _without_nat(graph, value)
             found = _date(graph, value)
             numbers, fills = [found[part] for part in encoder.parts], np.array(encoder.fills)
+        missing = graph.node("IsNaN", value)
         joined = graph.node("Concat", *numbers, axis=1)
         parts.append(graph.node("Where", missing, fills, joined))
         if encoder.flagged:
@@ -95,16 +90,20 @@ def _word(graph: Graph, encoder: Coded, value: str) -> str:
     return graph.node("Gather", words, place, axis=0)
 
 
-def array_probes(columns: Columns, count: int) -> AnyArray:
-    """Rows like those of the fit: levels of the categories, and others."""
+def array_probes(columns: Columns, centre: Floats, scale: Floats, count: int) -> AnyArray:
+    """Rows like those of the fit: levels of the categories and others, and numbers.
+
+    centre, scale (width,): of the numbers.
+    """
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(count, columns.n_given))
-    for encoder, place in zip(columns.encoders, columns.given, strict=True):
+    own = zip(columns.encoders, columns.given, columns.groups, strict=True)
+    for encoder, place, group in own:
         if isinstance(encoder, Coded):
             levels = [float(word) for word in encoder.levels if is_number(word)]
             rows[:, place] = rng.choice([*levels, 0.5 + max(levels, default=0.0)], count)
-        elif isinstance(encoder, Number):
-            rows[:, place] += encoder.fill
+        else:
+            rows[:, place] = centre[group.start] + scale[group.start] * rows[:, place]
     return rows
 
 
@@ -135,12 +134,6 @@ def table_probes(
         feeds[encoder.name] = values[:, None]
     batch = pa.RecordBatch.from_arrays(arrays, names=columns.inputs)
     return feeds, columns.apply(batch)
-
-
-def _meaning(encoder: Encoder) -> str:
-    if isinstance(encoder, Date):
-        return "seconds since 1970"
-    return "text" if isinstance(encoder, Coded) else "number"
 
 
 def _coded(graph: Graph, encoder: Coded, words: str, spaces: bool) -> str:
