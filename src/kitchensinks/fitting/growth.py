@@ -52,12 +52,11 @@ class Growth:
         return replace(self, squared_errors=self.squared_errors * unit * unit)
 
     def __repr__(self) -> str:
-        last = len(self.counts)
-        tried = (
-            f", tried {self.tried}: K = {self.n_components}, {self.reason}" if self.tried else ""
-        )
-        error = float(self.squared_errors[(self.n_components or last) - 1])
-        return f"Growth(K = 1 to {last}, squared error {error:.4g}{tried})"
+        error = float(self.squared_errors[(self.n_components or len(self.counts)) - 1])
+        text = f"K = 1 to {len(self.counts)}, squared error {error:.4g}"
+        if self.tried:
+            text += f", tried {self.tried}: K = {self.n_components}, {self.reason}"
+        return f"Growth({text})"
 
 
 class Prefixes:

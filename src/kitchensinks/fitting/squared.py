@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
@@ -49,23 +49,20 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
     The second pass makes the features again: that is a tenth of its cost, and keeping them would
     cost the memory that the sums save.
     """
-    validation = Validation(
-        lambda candidates: _leave_one_out(training, candidates), training.space.span
-    )
-    summed = training.settings.summed
-    fit = solve_moments(moments, training.settings, training.space.dtype, validation, summed)
-    if training.space.span is None:
+    settings, space = training.settings, training.space
+    errors = partial(_leave_one_out, training)
+    fit = solve_moments(moments, settings, space.dtype, errors, settings.summed, space.span)
+    if space.span is None:
         fit.moments = moments
         return _without_rounding(training, fit)
-    span, within = training.space.span, fit.left_out
+    span, within = space.span, fit.left_out
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
     fit.freedom = span.freedom(fit.alpha)
-    fit.solution = training.space.lift(fit.solution)
     rounded = rounding_of(span.squares(training.shares), span.rows.dtype)
-    equations = moments.normal_equations(training.settings.fit_intercept)
-    fit.solution = as_served(fit.solution, rounded, equations, training.settings.tol)
+    equations = moments.normal_equations(settings.fit_intercept)
+    fit.solution = as_served(space.lift(fit.solution), rounded, equations, settings.tol)
     return fit
 
 
@@ -90,33 +87,23 @@ def solve_given(training: TrainingSet) -> Solution:
     return solve_moments(training.sums(), training.settings, training.space.dtype).solution
 
 
-class Validation(NamedTuple):
-    """Errors of candidates on rows (alphas, outputs); the span of the rows that the path is in."""
-
-    errors: Callable[["RidgeCandidates"], Array]
-    span: Span | None = None
-
-
 def solve_moments(
     moments: Moments,
     settings: Settings,
     dtype: DType,
-    validation: Validation | None = None,
+    errors: Callable[["RidgeCandidates"], Array] | None = None,
     summed: DType | None = None,
+    span: Span | None = None,
 ) -> Fit:
-    """Squared loss from sums. With rows at hand α="auto" is leave-one-out, else generalised.
+    """Squared loss from sums over features of a dtype, or over coordinates in a span.
 
-    The dtype is that of the features; `summed` is that of their products, where it is another.
+    errors: of candidates on rows, (alphas, outputs), by which α="auto" is chosen; None: by
+    generalised cross-validation. summed: the dtype of the products, where it is another.
     """
     if settings.alpha == "auto":
-        candidates = RidgeCandidates.of(
-            moments, settings, dtype, validation and validation.span, summed
-        )
-        if validation is not None:
-            errors = validation.errors(candidates)
-        else:
-            errors = candidates.path.generalised_error(candidates.alphas)
-        return candidates.best(errors, settings)
+        found = RidgeCandidates.of(moments, settings, dtype, span, summed)
+        known = found.path.generalised_error(found.alphas) if errors is None else errors(found)
+        return found.best(known, settings)
     equations = moments.normal_equations(settings.fit_intercept)
     noise = gram_noise(summed or dtype, float(np.trace(equations.gram)), moments.count)
     alpha = float(settings.alpha)
@@ -156,10 +143,7 @@ class RidgeCandidates:
         span: Span | None = None,
         summed: DType | None = None,
     ) -> "RidgeCandidates":
-        """The path of sums over features of a dtype, or over coordinates in a span.
-
-        summed: the dtype of the products, where it is another.
-        """
+        """The path of sums, as `solve_moments` has them."""
         equations = moments.normal_equations(settings.fit_intercept)
         trace = float(np.trace(equations.gram))
         path = RidgePath(equations, settings.fit_intercept)
@@ -223,10 +207,8 @@ def as_served(
     were summed. more: what else may be added to the distance from the optimum.
     """
     sizes = rounded @ np.abs(solution.weights)
-    with_residuals = (
-        2.0 * sizes.sum() * np.sqrt(max(solution.objective, 0.0) / max(1, equations.count))
-    )
-    served = float(np.sum(sizes**2) + with_residuals)
+    residual = np.sqrt(max(solution.objective, 0.0) / max(1, equations.count))
+    served = float(np.sum(sizes**2) + 2.0 * sizes.sum() * residual)
     objective, gap = solution.objective + served, solution.gap + served + more
     close = negligible(served + more, solution, equations, tol)
     return solution._replace(objective=objective, gap=gap, converged=solution.converged and close)
@@ -258,19 +240,16 @@ def _eigen_fit(
     ball, tol, factored = settings.constraint, settings.tol, path.factored
     solution = solve_squared(equations, alpha=alpha, constraint=ball, factored=factored, tol=tol)
     facts = spectrum_facts(factored.values, alpha, factored.rounding)
-    errors = equations.errors(solution.weights)
-    fit = Fit(alpha, solution, errors=errors, **facts)
-    if settings.constraint is None:
+    fit = Fit(alpha, solution, errors=equations.errors(solution.weights), **facts)
+    if ball is not None:
+        return fit
 
-        def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
-            return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
+    def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
+        return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
-        fit.left_out = left_out
-        twice = np.full(equations.cross.shape[1], 2.0)
-        fit.factored = Factored(
-            equations, lambda residual: factored.solve(twice, 2.0 * residual, alpha)
-        )
-    return fit
+    twice = np.full(equations.cross.shape[1], 2.0)
+    solve = Factored(equations, lambda residual: factored.solve(twice, 2.0 * residual, alpha))
+    return replace(fit, left_out=left_out, factored=solve)
 
 
 def cholesky_fit(

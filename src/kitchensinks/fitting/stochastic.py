@@ -165,13 +165,8 @@ class Stochastic:
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
         emphasis = (total / len(own)) / (self.weight / self.count)
-        objective = Objective(
-            settings.loss,
-            _alpha_of(settings),
-            settings.fit_intercept,
-            settings.constraint,
-            settings.step,
-        )
+        ridge, ball = _alpha_of(settings), settings.constraint
+        objective = Objective(settings.loss, ridge, settings.fit_intercept, ball, settings.step)
         parts = self._walker(rows)
         scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
         if unseen:

@@ -59,6 +59,8 @@ class Waiting:
     looked: int | None = 0
     verbose: Verbose = False
 
+    has_rows = True
+
     @property
     def has_law(self) -> bool:
         """Whether the law need not be learned again."""
