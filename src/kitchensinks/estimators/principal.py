@@ -177,12 +177,8 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self._moments = None
             # Summed if more rows come in.
             self._few = X.copy(), weights
-            self._principal = Principal.of_rows(
-                lambda: self._walk(X),
-                self.draw_.n_columns,
-                shares / shares.sum(),
-                self.n_components,
-            )
+            sizes = self.draw_.n_columns, shares / shares.sum(), self.n_components
+            self._principal = Principal.of_rows(lambda: self._walk(X), *sizes)
         self._solved()
         return self
 
@@ -339,16 +335,14 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         known = self._moments
         assert known is not None
         own = Moments.zeros(known.shift, 0)
-        add_rows(own, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
+        blocks = FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
+        add_rows(own, blocks, Batch(X, np.zeros((X.shape[0], 0)), weights))
         self._moments, self._principal = own if known.count == 0 else known.merge(own), None
 
     def _walk(self, rows: Matrix) -> Walk:
         """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
         most = int(memory_budget(self.memory_budget) / 64)
         return self._features.walk(rows, min(WALKED_ENTRIES, most))
-
-    def _blocks(self, X: Given) -> FeatureBlocks:
-        return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
 
     # -- checks --------------------------------------------------------------------------
 

@@ -1,4 +1,9 @@
-"""How far a fit is, on the error stream: a bar with the time left, or lines of text."""
+"""How far a fit is: on the error stream, as a bar with the time left or lines of text, and for
+callbacks of scikit-learn (since 1.9), as a tree of tasks.
+
+The task `fit` has a subtask for each pass, such as learning the law. Each pass has a hundred
+subtasks, which end one after another. A step without a count is a subtask of its own.
+"""
 
 import sys
 import time
@@ -8,13 +13,33 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
 from kitchensinks.fitting.settings import Verbose
+from kitchensinks.law.constants import DONE
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.state import Spec
+from kitchensinks.tables.view import Given
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no set_callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand-in without callbacks."""
+
+    def with_callbacks(method: object) -> Any:
+        return method
+
 
 # Seconds of a fit before `verbose=True` shows anything, and between two lines of text.
 PATIENCE = 2.0
 # The share of the work before which the pace says little of the time left.
 _FIRST_ESTIMATE = 0.15
+# Parts of a pass.
+_PARTS = 100
 
 
 class Meter:
@@ -65,10 +90,10 @@ class Lines(Meter):
             self._line(f"{self.text}: {self._left(done, total)}")
 
     def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.text = f", {text}"
         if done is None or total is None:
-            self.phase(text)
+            self._line(self.text)
         else:
-            self.text = f", {text}"
             self.seen(done, total)
 
     def _left(self, done: int, total: int) -> str:
@@ -166,3 +191,82 @@ def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
             yield replace(spec, progress=found.told)
     else:
         yield spec
+
+
+@with_callbacks
+def _torn_down(estimator: BaseEstimator) -> None:
+    """Tear the callbacks down. Decorating `fit` itself would put another file into warnings."""
+
+
+class Tasks(Meter):
+    """Progress as tasks within that of an estimator's fit."""
+
+    def __init__(self, estimator: BaseEstimator, context: object) -> None:
+        super().__init__("fit")
+        self.estimator, self.context = estimator, context
+        self.passing: Any = None
+        self.text, self.ended = "", 0
+
+    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.text = text
+        if done is None or total is None:
+            self._end(self._begun(self.context, text))
+        else:
+            self.seen(done, total)
+
+    def seen(self, done: int, total: int) -> None:
+        if self.passing is None or self.is_new(done, total):
+            self.close()
+            step = self.text.partition(":")[0]
+            name = "learn the law" if step in DONE else step
+            self.passing, self.ended = self._begun(self.context, name, _PARTS), 0
+        super().seen(done, total)
+        for _ in range(self.ended, _PARTS * done // total):
+            self._end(self._begun(self.passing, self.text))
+            self.ended += 1
+
+    def close(self) -> None:
+        if self.passing is not None:
+            self._end(self.passing)
+            self.passing = None
+
+    def _begun(self, parent: Any, name: str, parts: int = 0) -> Any:
+        task = parent.subcontext(task_name=name, max_subtasks=parts)
+        return task.call_on_fit_task_begin(estimator=self.estimator)
+
+    def _end(self, task: Any) -> None:
+        # A fit has no model before its end, so it cannot stop early where a callback asks for it.
+        task.call_on_fit_task_end(estimator=self.estimator)
+
+
+@contextmanager
+def called(
+    estimator: BaseEstimator,
+    spec: Spec,
+    verbose: Verbose,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight,
+) -> Iterator[Spec]:
+    """The spec of a fit that reports its progress, to the user and to scikit-learn's callbacks."""
+    with shown(spec, verbose) as spec:
+        if not getattr(estimator, "_skl_callbacks", None):
+            yield spec
+            return
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        own = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        try:
+            context = estimator._init_callback_context(max_subtasks=None)
+            context.call_on_fit_task_begin(**own)
+            tasks = Tasks(estimator, context)
+
+            def told(text: str, done: int | None = None, total: int | None = None) -> None:
+                spec.progress(text, done, total)
+                tasks.told(text, done, total)
+
+            yield replace(spec, progress=told)
+            tasks.close()
+            # The estimator itself is fitted, so that a copy needs no further attributes.
+            context.call_on_fit_task_end(reconstruction_attributes=dict, **own)
+        finally:
+            _torn_down(estimator)
