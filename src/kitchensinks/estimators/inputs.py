@@ -368,7 +368,7 @@ def is_mixed(rows: Matrix) -> bool:
     if any(not _is_plain(rows[name]) for name in names):
         return True
     # Whole numbers that name rows are left out by the recipe, where there are other columns.
-    columns = [np.asarray(rows[name]) for name in names]
+    columns = (np.asarray(rows[name]) for name in names)
     named = [one for one in columns if one.dtype.kind in "iu" and len(one) and counts_rows(one)]
     return 0 < len(named) < len(names) and find_spec("pyarrow") is not None
 

@@ -48,7 +48,7 @@ class Meter:
     def __init__(self, title: str) -> None:
         self.title = title
         self.begun = time.monotonic()
-        self.before, self.total = 0, 0
+        self.before, self.total, self.text = 0, 0, ""
 
     def is_new(self, done: int, total: int) -> bool:
         """Whether a pass begins: another total, or far fewer done than before."""
@@ -62,11 +62,14 @@ class Meter:
 
     def phase(self, text: str) -> None:
         """The step that the work is at."""
+        self.text = text
 
     def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
         """The progress of a fit: the step that it is at, and how much of a pass is done."""
-        self.phase(text)
-        if done is not None and total is not None:
+        if done is None or total is None:
+            self.phase(text)
+        else:
+            self.text = text
             self.seen(done, total)
 
     def close(self) -> None:
@@ -78,23 +81,16 @@ class Lines(Meter):
 
     def __init__(self, title: str, every: float) -> None:
         super().__init__(title)
-        self.every, self.last, self.text = every, self.begun, ""
+        self.every, self.last = every, self.begun
 
     def phase(self, text: str) -> None:
-        self.text = f", {text}"
-        self._line(self.text)
+        super().phase(text)
+        self._line("")
 
     def seen(self, done: int, total: int) -> None:
         super().seen(done, total)
         if 0 < done < total:
-            self._line(f"{self.text}: {self._left(done, total)}")
-
-    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        self.text = f", {text}"
-        if done is None or total is None:
-            self._line(self.text)
-        else:
-            self.seen(done, total)
+            self._line(f": {self._left(done, total)}")
 
     def _left(self, done: int, total: int) -> str:
         share = f"{100 * done / total:.0f} %"
@@ -103,11 +99,12 @@ class Lines(Meter):
         left = (time.monotonic() - self.begun) * (total - done) / done
         return f"{share}, {left:.0f} s left"
 
-    def _line(self, text: str) -> None:
+    def _line(self, rest: str) -> None:
         now = time.monotonic()
         if now - self.last >= self.every:
             self.last = now
-            print(f"{self.title}{text}", file=sys.stderr, flush=True)
+            step = f", {self.text}" if self.text else ""
+            print(f"{self.title}{step}{rest}", file=sys.stderr, flush=True)
 
 
 class Bar(Meter):
@@ -142,6 +139,7 @@ class Bar(Meter):
         self.after, self.opened, self.shown = after, self.begun, False
 
     def phase(self, text: str) -> None:
+        super().phase(text)
         self.progress.update(self.task, text=text)
         self._show()
 
@@ -149,7 +147,7 @@ class Bar(Meter):
         if self.is_new(done, total):
             self.progress.reset(self.task)
         super().seen(done, total)
-        self.progress.update(self.task, completed=done, total=total)
+        self.progress.update(self.task, completed=done, total=total, text=self.text)
         self._show()
 
     def close(self) -> None:
@@ -205,14 +203,10 @@ class Tasks(Meter):
         super().__init__("fit")
         self.estimator, self.context = estimator, context
         self.passing: Any = None
-        self.text, self.ended = "", 0
+        self.ended = 0
 
-    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        self.text = text
-        if done is None or total is None:
-            self._end(self._begun(self.context, text))
-        else:
-            self.seen(done, total)
+    def phase(self, text: str) -> None:
+        self._end(self._begun(self.context, text))
 
     def seen(self, done: int, total: int) -> None:
         if self.passing is None or self.is_new(done, total):

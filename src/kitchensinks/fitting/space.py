@@ -81,14 +81,6 @@ class Fit:
     # Set where stochastic gradients made the weights, and could go on.
     stochastic: "Stochastic | None" = None
 
-    @property
-    def weights(self) -> Array:
-        return self.solution.weights
-
-    @property
-    def intercept(self) -> Array:
-        return self.solution.intercept
-
 
 @dataclass
 class Space:

@@ -44,6 +44,7 @@ from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -169,20 +170,16 @@ def _of_kernel(
 ) -> list[Found]:
     """The learned law of one kernel, and that half-way between equal and learned scales."""
 
-    def short(_: LearningRows, job: tuple[LearningRows, str]) -> Found:
-        return short_run(job[0], (kernel, job[1]))
-
-    def long(_: LearningRows, job: tuple[LearningRows, Found]) -> Found:
-        return learn_scales(job[0], [job[1]])[0]
-
     names = tried_maps(task, kernel)
-    runs = task.together(short, [(part, name) for name in names for part, _ in own])
+    jobs = [(part, (kernel, name)) for name in names for part, _ in own]
+    runs = list(in_order(lambda job: short_run(*job), jobs, ahead=len(jobs)))
     errors = np.reshape([run.run_error for run in runs], (len(names), len(own))).mean(axis=1)
     for name, error in zip(names, errors.tolist(), strict=True):
         task.note("map", f"{kernel}, {name}", len(task.places), error)
     best = first_best(errors)
-    starts = runs[best * len(own) : (best + 1) * len(own)]
-    ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
+    starts = zip(own, runs[best * len(own) : (best + 1) * len(own)], strict=True)
+    begun = [(part, [start]) for (part, _), start in starts]
+    ends = list(in_order(lambda job: learn_scales(*job)[0], begun, ahead=len(own)))
     scales, half = np.zeros((2, len(own), task.n_inputs))
     for k, (part, columns) in enumerate(own):
         equal = even(part, kernel, names[best])
