@@ -335,14 +335,16 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         known = self._moments
         assert known is not None
         own = Moments.zeros(known.shift, 0)
-        blocks = FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
-        add_rows(own, blocks, Batch(X, np.zeros((X.shape[0], 0)), weights))
+        add_rows(own, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
         self._moments, self._principal = own if known.count == 0 else known.merge(own), None
 
     def _walk(self, rows: Matrix) -> Walk:
         """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
         most = int(memory_budget(self.memory_budget) / 64)
         return self._features.walk(rows, min(WALKED_ENTRIES, most))
+
+    def _blocks(self, X: Given) -> FeatureBlocks:
+        return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
 
     # -- checks --------------------------------------------------------------------------
 

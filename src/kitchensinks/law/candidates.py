@@ -36,7 +36,6 @@ class Candidate:
 
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
-    given : the basis of the user, whose gamma is learned, or None.
     trees : whether some of the bins are leaves of trees.
     pace : wall-clock seconds of the last trial per nominal second.
     """
@@ -46,7 +45,6 @@ class Candidate:
     limit: Limit
     score: Score
     fits: GridFits | DenseFit | None = None
-    given: Basis | None = None
     trees: bool = False
     pace: float = 1.0
 
@@ -57,7 +55,7 @@ class Candidate:
 
     def frozen(self, task: LearningRows, factor: float, count: int) -> Frozen:
         """Scaler and draw of `count` dense features."""
-        scaler, basis = self.found.features(False, factor, self.given)
+        scaler, basis = self.found.features(False, factor, task.basis)
         draws = max(1, count // basis.features_per_draw)
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
@@ -80,17 +78,17 @@ def with_copies(task: LearningRows, candidate: Candidate) -> float:
     return (1.0 - share) * candidate.error + share * seen
 
 
-def first_look(task: LearningRows, law: tuple[Found, bool, Basis | None]) -> Candidate:
+def first_look(task: LearningRows, law: tuple[Found, bool]) -> Candidate:
     """A law as a candidate, after one trial with one bandwidth factor on few rows."""
-    found, sparse, given = law
+    found, sparse = law
     limit = affordable(task, sparse)
     if task.asked is None and found.kernel == "linear":
         limit = Limit(task.n_inputs, "one component for each column")
     elif task.asked is not None and not sparse:
-        basis = found.features(False, 1.0, given)[1]
+        basis = found.features(False, 1.0, task.basis)[1]
         limit = limit._replace(components=task.asked * basis.features_per_draw)
     start = Score(math.inf, math.inf, None, 1.0, math.nan, 1)
-    candidate = Candidate(found, sparse, limit, start, None, given)
+    candidate = Candidate(found, sparse, limit, start)
     return search(task, "basis", candidate, _first_factor(task, found, sparse))
 
 
@@ -178,7 +176,7 @@ def bins_of(
     task: LearningRows, candidate: Candidate, factor: float, places: NDArray[np.intp], count: int
 ) -> tuple[Warp, Basis]:
     """Scaler and basis of `count` bins; trees are grown on these rows of the pool."""
-    scaler, grids = candidate.found.features(True, factor, candidate.given)
+    scaler, grids = candidate.found.features(True, factor, task.basis)
     if not candidate.trees:
         return scaler, grids
     of_trees = round(constants.TREES_SHARE * count)

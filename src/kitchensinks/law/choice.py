@@ -18,7 +18,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis
 from kitchensinks.fitting.settings import silent
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
@@ -73,22 +72,23 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if few and _compared(learned):
         found = best_of_few(learned, batch, request)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
-    task, basis = LearningRows(batch, request, learned), learned.basis
+    task = LearningRows(batch, request, learned)
     task.copied = which(batch, copies)
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
     if task.split:
         task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
-    runs = task.early(constants.LATE_MAPS, short_run, _tried(task, basis))
-    founds = _learned(task, basis, best_maps([run for run in runs if run is not None]))
+    tried = [(kernel, name) for kernel in task.kernels for name in tried_maps(task, kernel)]
+    runs = task.early(constants.LATE_MAPS, short_run, tried)
+    founds = _learned(task, best_maps([run for run in runs if run is not None]))
     trend = find_trend(task, founds[0])
     left = task.without(trend)
-    if basis is not None and not basis.open_bandwidth:
-        law, bins = with_basis(left, basis, with_members(left, founds[0]))
+    if task.basis is not None and not task.basis.open_bandwidth:
+        law, bins = with_basis(left, task.basis, with_members(left, founds[0]))
     else:
-        candidates = candidates_of(left, basis, founds)
-        law, bins = chosen(left, basis, candidates, tried_again(left, candidates))
+        candidates = candidates_of(left, founds)
+        law, bins = chosen(left, candidates, tried_again(left, candidates))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
 
 
@@ -98,24 +98,13 @@ def _compared(learned: Learned) -> bool:
     return learned.law == "ard" and (basis is None or basis.open_bandwidth)
 
 
-def _tried(task: LearningRows, basis: Basis | None) -> list[tuple[str, str]]:
-    """The kernels and maps whose short runs are compared."""
-    kernels: tuple[str, ...] = ("laplacian", "gaussian")
-    if basis is not None:
-        kernels = (basis.metric,)
-    elif task.learned.law == "agop":
-        kernels = ("gaussian",)
-    return [(kernel, name) for kernel in kernels for name in tried_maps(task, kernel)]
-
-
-def _learned(task: LearningRows, basis: Basis | None, best: list[Found]) -> list[Found]:
+def _learned(task: LearningRows, best: list[Found]) -> list[Found]:
     """The maps with learned scales, and rotations of wide tables."""
     if task.learned.law == "agop":
-        return [by_gradients(task, best[0], basis)]
+        return [by_gradients(task, best[0])]
     founds = learn_scales(task, best)
-    gaussian = basis is None or basis.metric == "gaussian"
     many = task.n_inputs > constants.MOST_TURNED
-    if task.wide and not many and gaussian and _time_to_turn(task):
+    if task.wide and not many and "gaussian" in task.kernels and _time_to_turn(task):
         founds += turned(task, allowed(task, *_TURNED, best[0].map))
     return founds
 
@@ -183,12 +172,12 @@ def best_maps(runs: list[Found]) -> list[Found]:
     return best[:1] + [run for run in best[1:] if run.run_error <= most]
 
 
-def _takes_bins(task: LearningRows, basis: Basis | None) -> bool:
-    if task.request.stream or not (basis is None or basis.sparse):
+def _takes_bins(task: LearningRows) -> bool:
+    if task.request.stream or not (task.basis is None or task.basis.sparse):
         return False
     asked = constants.FEWEST_GRIDS if task.asked is None else task.asked
     fits = most_exported(task) >= asked
-    if not fits and basis is not None:
+    if not fits and task.basis is not None:
         raise ValueError(
             f"exportable=True, and the bins of {task.source.shape[0]:,} rows in {asked} grids may "
             "be more than the 2 GB of an ONNX file: use a dense basis such as ks.Fourier(), or "
@@ -197,9 +186,9 @@ def _takes_bins(task: LearningRows, basis: Basis | None) -> bool:
     return fits
 
 
-def candidates_of(task: LearningRows, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
+def candidates_of(task: LearningRows, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
-    jobs = _jobs(task, basis, founds)
+    jobs = _jobs(task, founds)
     tried = task.early(constants.LATE_FACTORS, first_look, jobs)
     begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for _, look in begun]
@@ -224,28 +213,24 @@ def _leads(candidate: Candidate, founds: list[Found]) -> bool:
     return not candidate.sparse and candidate.found is runs[best]
 
 
-def _jobs(
-    task: LearningRows, basis: Basis | None, founds: list[Found]
-) -> list[tuple[Found, bool, Basis | None]]:
-    """Every law with bins, with dense features or with both."""
-    plain = _plain(task, basis)
+def _jobs(task: LearningRows, founds: list[Found]) -> list[tuple[Found, bool]]:
+    """Every law with bins (True), with dense features or with both."""
+    plain, basis = _plain(task), task.basis
     bins = []
-    if _takes_bins(task, basis):
+    if _takes_bins(task):
         bins = [found for found in founds + plain if found.kernel == "laplacian"]
     # Equal scales of the Laplacian kernel are tried with bins only; dense ones use the Gaussian.
     dense = founds + [found for found in plain if basis is not None or found.kernel != "laplacian"]
-    jobs = [(found, True, basis) for found in bins]
+    jobs = [(found, True) for found in bins]
     if basis is None or not basis.sparse:
-        jobs += [(found, False, basis) for found in dense]
+        jobs += [(found, False) for found in dense]
     if task.wide and task.learned.time_limit is not None:
         # The first job always runs, and bins of many columns seldom win.
         jobs.sort(key=lambda job: job[1])
     return jobs
 
 
-def _note_runs(
-    task: LearningRows, jobs: list[tuple[Found, bool, Basis | None]], looks: list[Candidate]
-) -> None:
+def _note_runs(task: LearningRows, jobs: list[tuple[Found, bool]], looks: list[Candidate]) -> None:
     """Record which candidate wins on runs of rows, and which on the last rows.
 
     Only if the last rows are held out because of a date column that nobody named. looks: the
@@ -263,10 +248,10 @@ def _note_runs(
         task.note("split", text, len(by_runs.few.fitted), first.score.error)
 
 
-def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
+def _plain(task: LearningRows) -> list[Found]:
     """The laws without learned scales: equal scales, and the linear model."""
-    if basis is not None:
-        return [even(task, basis.metric, plain_map(task))]
+    if task.basis is not None:
+        return [even(task, task.basis.metric, plain_map(task))]
     names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
     founds = [even(task, "gaussian", name) for name in names]
     if not task.wide:

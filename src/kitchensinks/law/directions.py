@@ -96,9 +96,9 @@ def directions(products: Floats, rank: int | None) -> Floats:
     return np.asarray(vectors[:, :rank] * np.sqrt(values[:rank] / values[0]))
 
 
-def by_gradients(task: LearningRows, short: Found, basis: Basis | None) -> Found:
+def by_gradients(task: LearningRows, short: Found) -> Found:
     """Scales or directions (`Learned.rank`) from the gradients of fitted functions of a basis."""
-    own = Fourier(kernel=short.kernel) if basis is None else basis
+    own = Fourier(kernel=short.kernel) if task.basis is None else task.basis
     rounds = max(1, task.effort.steps // 7)
     return _along_slopes(task, short.kernel, short.map, own, rounds, task.learned.rank)
 

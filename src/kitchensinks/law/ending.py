@@ -69,7 +69,7 @@ def _law(
 
 
 def chosen(
-    task: LearningRows, basis: Basis | None, candidates: list[Candidate], close: list[Candidate]
+    task: LearningRows, candidates: list[Candidate], close: list[Candidate]
 ) -> tuple[Law, Bins]:
     """The law of the best of the close candidates, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
@@ -81,10 +81,10 @@ def chosen(
         # rows knows: of about the least errors, that is the best where copies come again.
         even = [one for one in close if one.error <= constants.EVEN * min(errors)]
         kept = even[first_best([with_copies(task, one) for one in even])]
-    if (leaves := _with_trees(task, basis, candidates, close)) is not None:
+    if (leaves := _with_trees(task, candidates, close)) is not None:
         return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
-    stages = task.request.stages and not task.request.stream and basis is None
+    stages = task.request.stages and not task.request.stream and task.basis is None
     stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
     if stages and kept is close[first_best(errors)]:
         both = _in_stages(task, close)
@@ -94,7 +94,7 @@ def chosen(
 
 
 def _with_trees(
-    task: LearningRows, basis: Basis | None, candidates: list[Candidate], close: list[Candidate]
+    task: LearningRows, candidates: list[Candidate], close: list[Candidate]
 ) -> Candidate | None:
     """The best bins with leaves of trees among them, if these are clearly better; else None.
 
@@ -105,7 +105,7 @@ def _with_trees(
     """
     near, others = _best_bins(close), _best_bins(candidates)
     bins = near or others
-    if bins is None or not _allows_trees(task, basis) or _is_matched(bins, close):
+    if bins is None or not _allows_trees(task) or _is_matched(bins, close):
         return None
     if near is None and len(task.few.fitted) < len(task.data.fitted):
         bins = again(task, bins)
@@ -121,10 +121,10 @@ def _best_bins(candidates: list[Candidate]) -> Candidate | None:
     return sparse[first_best([one.error for one in sparse])] if sparse else None
 
 
-def _allows_trees(task: LearningRows, basis: Basis | None) -> bool:
+def _allows_trees(task: LearningRows) -> bool:
     """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
     and there is time."""
-    open_law = task.request.stages and task.asked is None and basis is None
+    open_law = task.request.stages and task.asked is None and task.basis is None
     return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
 
 
@@ -146,7 +146,7 @@ def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
         score = score._replace(ridge=ridge)
-    scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
+    scaler, basis = kept.found.features(kept.sparse, factor, task.basis)
     if task.asked is None:
         count, reason = enough(in_time(task, kept), score, kept.sparse)
         draws = max(1, count // basis.features_per_draw)
@@ -217,9 +217,8 @@ def of_few(
     task: LearningRows, batch: Batch, found: Found, limit: Limit, factor: float, ridge: float
 ) -> tuple[Law, Bins]:
     """The law that cross-validation has kept, for all rows; ridge: λ = α·n."""
-    basis = task.learned.basis
-    sparse = basis is not None and basis.sparse
-    scaler, own = found.features(sparse, factor, basis)
+    sparse = task.basis is not None and task.basis.sparse
+    scaler, own = found.features(sparse, factor, task.basis)
     task.source, task.weights = batch.rows, batch.weights
     draws = limit.components
     if task.asked is None:

@@ -79,7 +79,7 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, 
         return "The rows are all the same, so that nothing can be learned from them"
     task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
     task.mean_error()
-    founds = _plain(task, learned.basis) + _learned(task, folds, learned.basis)
+    founds = _plain(task) + _learned(task, folds)
     found, score = _best(task, folds, founds)
     # Lines of very many columns would be fitted to fewer rows than there are columns.
     trend = find_trend(task, found) if task.n_inputs <= constants.SCREENED else None
@@ -96,7 +96,7 @@ def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple
     least = constants.CLOSE * min(score.error for score in first)
     close = [k for k, score in enumerate(first) if score.error <= least]
     wider = task.together(_search, [(founds[k], folds, first[k]) for k in close])
-    plain = [k for k, found in enumerate(founds) if _simple(found, task.learned.basis)]
+    plain = [k for k, found in enumerate(founds) if _simple(found, task.basis)]
     base = plain[first_best([float(first[k].shares.sum()) for k in plain])]
     kept = _clearly(first[base], wider)
     place, score = (base, first[base]) if kept is None else (close[kept], wider[kept])
@@ -141,28 +141,26 @@ def _folds(n_rows: int, seed: int) -> list[Places]:
     return folds
 
 
-def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
+def _plain(task: LearningRows) -> list[Found]:
     """The linear model and the laws with equal scales, or that of the basis given."""
-    kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     founds = [
         even(task, kernel, name)
-        for kernel in kernels
+        for kernel in task.kernels
         for name in allowed(task, plain_map(task), "common")
     ]
-    if basis is None and task.linear:
+    if task.basis is None and task.linear:
         founds += [
             even(task, "linear", name) for name in allowed(task, plain_map(task), "standard")
         ]
     return founds
 
 
-def _learned(task: LearningRows, folds: list[Places], basis: Basis | None) -> list[Found]:
+def _learned(task: LearningRows, folds: list[Places]) -> list[Found]:
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least held-out error."""
-    kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     standard = mapped(task, plain_map(task)).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]
-    return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
+    return [found for kernel in task.kernels for found in _of_kernel(task, own, kernel)]
 
 
 def _of_kernel(
@@ -342,8 +340,7 @@ def _limit(task: LearningRows, found: Found) -> Limit:
         return Limit(task.asked, f"{task.asked} components were asked for")
     if found.kernel == "linear":
         return Limit(task.n_inputs, "one component for each column")
-    basis = task.learned.basis
-    if basis is not None and basis.sparse:
+    if task.basis is not None and task.basis.sparse:
         return affordable(task, sparse=True)
     count = constants.FEW_FEATURES
     return Limit(count, f"stopped at {count} features: the kernel is nearly exact")

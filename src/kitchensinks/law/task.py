@@ -40,7 +40,7 @@ class LearningRows:
     source, targets, weights : all rows. The targets of numbers count in units of each output's own
         deviation (sizes); those of classes are positive in the column of the row's class (one
         column for two classes: positive for the second).
-    effort : what may be spent.
+    basis, effort : the basis of the user, whose law is learned, or None; what may be spent.
     asked : the number of draws, or None where the law decides it.
     n_inputs, counted : the columns, and how many rows have a positive weight.
     places, held, split : where the rows of the pool come from, which of them are held out, and what
@@ -64,6 +64,7 @@ class LearningRows:
         self.copied: NDArray[np.bool_] | None = None
         self.source, self.targets, self.weights = batch
         self.seed, self.classes, self.effort = request.seed, request.classes, learned.work
+        self.basis = learned.basis
         count = request.n_components
         self.asked = None if count is None or count == "auto" else int(count)
         self.n_inputs, counted = self.source.shape[1], batch.counted_places
@@ -130,6 +131,13 @@ class LearningRows:
         """Whether targets differ both among the fitted and among the held-out rows."""
         parts = (self.data.fitted, self.data.held)
         return all(np.ptp(self.data.targets[part], axis=0).any() for part in parts)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels whose scales are learned."""
+        if self.basis is not None:
+            return (self.basis.metric,)
+        return ("gaussian",) if self.learned.law == "agop" else ("laplacian", "gaussian")
 
     @property
     def linear(self) -> bool:
