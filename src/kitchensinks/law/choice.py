@@ -79,9 +79,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     mean = task.mean_error()
     if task.split:
         task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
-    tried = [(kernel, name) for kernel in task.kernels for name in tried_maps(task, kernel)]
-    runs = task.early(constants.LATE_MAPS, short_run, tried)
-    founds = _learned(task, best_maps([run for run in runs if run is not None]))
+    founds = _learned(task, best_maps(_short_runs(task)))
     trend = find_trend(task, founds[0])
     left = task.without(trend)
     if task.basis is not None and not task.basis.open_bandwidth:
@@ -96,6 +94,13 @@ def _compared(learned: Learned) -> bool:
     """Whether laws are compared by trials: the basis has a bandwidth to be learned."""
     basis = learned.basis
     return learned.law == "ard" and (basis is None or basis.open_bandwidth)
+
+
+def _short_runs(task: LearningRows) -> list[Found]:
+    """The maps of each kernel with the scales of short runs."""
+    tried = [(kernel, name) for kernel in task.kernels for name in tried_maps(task, kernel)]
+    runs = task.early(constants.LATE_MAPS, short_run, tried)
+    return [run for run in runs if run is not None]
 
 
 def _learned(task: LearningRows, best: list[Found]) -> list[Found]:
