@@ -57,8 +57,8 @@ def test_more_bins_than_the_budget_are_refused_with_the_smallest_that_works():
 
 def test_a_learned_law_has_no_more_grids_than_fit():
     batch, learned = Batch(ROWS, TARGETS[:, None]), Learned(effort="quick")
-    few = affordable(LearningRows.of(batch, Request(seed=0, memory=5e6), learned), sparse=True)
-    many = affordable(LearningRows.of(batch, Request(seed=0, memory=5e9), learned), sparse=True)
+    few = affordable(LearningRows(batch, Request(seed=0, memory=5e6), learned), sparse=True)
+    many = affordable(LearningRows(batch, Request(seed=0, memory=5e9), learned), sparse=True)
     assert 24 * 3000 * few.components <= 5e6 < 24 * 3000 * many.components
 
 

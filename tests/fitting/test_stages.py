@@ -64,7 +64,7 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     two, second_objective = ridge(bins.toarray(), targets - one, shares, SECOND)
     both = first_objective + second_objective
     assert fit.solution.objective == pytest.approx(both, rel=1e-6)
-    scores = Model(frozen, fit.weights, fit.intercept).scores(rows)
+    scores = Model(frozen, fit.solution.weights, fit.solution.intercept).scores(rows)
     np.testing.assert_allclose(scores, one + two, atol=1e-5)
 
 

@@ -59,7 +59,7 @@ def test_every_row_is_held_out_as_often_as_any_other(n_rows):
 
 def test_every_form_of_a_given_bandwidth_has_the_features_that_are_affordable():
     """A number of features was taken for a number of draws."""
-    task = LearningRows.of(Batch(X, Y[:, None]), Request(seed=0), ks.Learned())
+    task = LearningRows(Batch(X, Y[:, None]), Request(seed=0), ks.Learned())
     found = Found("gaussian", "as is", identity(10), np.ones((1, 10)), np.zeros(1))
     for form in ("phase", "paired"):
         law, _ = with_basis(task, ks.Fourier(gamma=0.5, form=form), found)

@@ -247,8 +247,8 @@ def test_what_would_begin_late_is_left_out():
     """The first item is done whatever the time; without a limit, all are."""
     for limit, started, expected in ((None, 0.0, [0, 1, 2]), (1.0, 0.0, [0, None, None])):
         request = replace(REQUEST, started=started)
-        task = LearningRows.of(BATCH, request, clone(QUICK).set_params(time_limit=limit))
-        assert task.early(0.5, lambda job: job[1], range(3)) == expected
+        task = LearningRows(BATCH, request, clone(QUICK).set_params(time_limit=limit))
+        assert task.early(0.5, lambda _, item: item, range(3)) == expected
         assert (task.used == 0.0) == (limit is None)
 
 

@@ -219,15 +219,13 @@ def test_what_runs_side_by_side_is_recorded_in_its_order(n_jobs):
     task = LearningRows(BATCH, request, Learned())
     task.note("mean", "before", 1, 1.0)
 
-    def inner(job):
-        own, number = job
+    def inner(own, number):
         # The later items take less work.
         np.linalg.svd(np.ones((10 * (4 - number % 4), 40)))
         own.note("inner", str(number), number, 0.0)
         return number**2
 
-    def outer(job):
-        own, number = job
+    def outer(own, number):
         squares = own.together(inner, range(4 * number, 4 * number + 4))
         own.note("outer", str(number), number, 0.0)
         return squares
@@ -245,8 +243,7 @@ def test_what_runs_side_by_side_is_recorded_in_its_order(n_jobs):
 def test_an_error_of_one_of_them_is_raised():
     task = LearningRows(BATCH, Request(seed=0), Learned())
 
-    def fails(job):
-        _, number = job
+    def fails(_, number):
         if number == 2:
             raise ArithmeticError("the third of them")
         return number

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 )
 
 import kitchensinks as ks
-from kitchensinks.law.rounds import _note_runs
+from kitchensinks.law.choice import _note_runs
 from kitchensinks.law.splits import NO_ORDER, Order, folds_of, held_rows, order_of, split_rows
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
@@ -221,7 +221,7 @@ def test_a_group_is_not_learned_by_heart():
     errors = {}
     for groups in (None, 0):
         learned = clone(QUICK).set_params(groups=groups)
-        task = LearningRows.of(
+        task = LearningRows(
             Batch(X, y[:, None]), Request(seed=0, order=order_of(learned, X)), learned
         )
         model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, y)

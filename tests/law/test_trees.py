@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import kitchensinks as ks
 from kitchensinks.features.bases.trees import _depth
-from kitchensinks.law import rounds
+from kitchensinks.law import choice
 from tests.catalogue import TREES
 
 RNG = np.random.default_rng(0)
@@ -46,7 +46,7 @@ def test_they_are_tried_where_dense_features_of_the_kernel_of_bins_win(monkeypat
     def dense(task, candidates):
         return [one for one in candidates if not one.sparse and one.found.kernel == "laplacian"]
 
-    monkeypatch.setattr(rounds, "_near", dense)
+    monkeypatch.setattr(choice, "_near", dense)
     model = ks.KitchenSinkClassifier(random_state=0).fit(ROWS[:2000], CLASSES[:2000])
     assert isinstance(model.law_.features.basis.bases[1], ks.Trees)
 

@@ -228,7 +228,7 @@ def test_a_slope_that_the_inner_rows_do_not_determine_is_not_tried(column):
     else:
         rows[:, 1] = rows[:, 0]
     learned = ks.Learned(members=1)
-    task = LearningRows.of(Batch(rows, rng.normal(size=(600, 1))), Request(seed=0), learned)
+    task = LearningRows(Batch(rows, rng.normal(size=(600, 1))), Request(seed=0), learned)
     found = Found("gaussian", "as is", identity(2), np.ones((1, 2)), np.zeros(1))
     places = np.arange(len(task.pool))
     split = trend._ends(task.pool[:, 1], places)

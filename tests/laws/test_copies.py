@@ -108,7 +108,7 @@ def test_of_laws_about_as_good_one_that_knows_copies_is_kept():
 def pool(rows, targets, weights=None):
     """The task that a law is learned by, and the copies that were found."""
     batch, copies = one_of_each(Batch(rows, targets[:, None], weights), 0)
-    return LearningRows.of(batch, Request(seed=0), QUICK), copies
+    return LearningRows(batch, Request(seed=0), QUICK), copies
 
 
 @pytest.mark.parametrize("source", ["dense", "sparse", "larger than the pool"])

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 from numpy.random import RandomState
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from kitchensinks.estimators.callbacks import CallbackSupportMixin, called
 from kitchensinks.estimators.inputs import (
     TakesSparse,
     check_columns,
@@ -19,16 +18,18 @@ from kitchensinks.estimators.inputs import (
     table_targets,
     training_inputs,
 )
-from kitchensinks.estimators.parts import OfParts
-from kitchensinks.estimators.progress import shown
+from kitchensinks.estimators.progress import CallbackSupportMixin, called, shown
 from kitchensinks.estimators.readings import Readings
 from kitchensinks.execution import is_dask, is_dask_dummy
+from kitchensinks.features.bases import Fourier
+from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import Checkpoint, Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.arrays import AnyArray, SampleWeight, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
+from kitchensinks.problem.losses import Huber, Quantile
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
@@ -47,6 +48,45 @@ from kitchensinks.state.streams import (
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given
+
+# Parameters of the parts of an estimator, and how each part is given.
+_PARTS = {
+    **{one.name: "ks.Learned({})" for one in fields(Learned)},
+    **{one.name: "solver=ks.Solver({})" for one in fields(Solver)},
+    **dict.fromkeys(Fourier._get_param_names(), "ks.Fourier({})"),
+    **{one.name: "loss=ks.losses.Huber({})" for one in fields(Huber)},
+    **{one.name: "loss=ks.losses.Quantile({})" for one in fields(Quantile)},
+}
+
+
+class OfParts(Linked):
+    """An estimator whose error for an unknown parameter says to which part it belongs."""
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        if "verbose" in named:
+            raise TypeError(
+                f"{cls.__name__} has no parameter 'verbose': progress is asked of a fit, "
+                f"model.fit(X, y, verbose={named['verbose']!r})."
+            )
+        for name in named.keys() & _PARTS.keys() - set(cls._get_param_names()):
+            part = _PARTS[name].format(f"{name}={named[name]!r}")
+            raise TypeError(
+                f"{cls.__name__} has no parameter {name!r}: give {cls.__name__}({part})."
+            )
+        return super().__new__(cls, *given, **named)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of a part are named with it, such as ``basis__effort``."""
+        for name in params.keys() & _PARTS.keys() - set(self._get_param_names()):
+            part = _PARTS[name].rpartition("=ks.")[0] or "basis"
+            told, owner = f"{type(self).__name__} has no parameter {name!r}", self._meant(part)
+            if hasattr(owner, "get_params") and name in owner.get_params(deep=False):
+                raise ValueError(f"{told}: it is {part}__{name}.")
+            given = _PARTS[name].format(f"{name}={params[name]!r}").removeprefix(f"{part}=")
+            raise ValueError(
+                f"{told}, and its {part}, {owner!r}, has none either: set {part}={given}."
+            )
+        return super().set_params(**params)
 
 
 @dataclass(eq=False, repr=False)
@@ -208,10 +248,6 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             law, _ = find_law(spec.basis, batch, spec.request(stream=True))
             return frozen_state(spec, law, batch), spec, batch
 
-    @property
-    def _begun(self) -> bool:
-        return self._held is not None
-
     def _partial_fit(
         self,
         X: Given,
@@ -257,7 +293,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             raise TypeError(
                 f"merge needs another {type(self).__name__}, not {type(other).__name__}."
             )
-        self.state_ = merged(*(one.state_ if one._begun else None for one in (self, other)))
+        both = (None if one._held is None else one.state_ for one in (self, other))
+        self.state_ = merged(*both)
         return self
 
     def drop_sums(self) -> None:
@@ -287,7 +324,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         self._held = state
 
     def __sklearn_is_fitted__(self) -> bool:
-        return isinstance(self._held, Waiting) or (self._begun and self.state_.has_rows)
+        return self._held is not None and self._held.has_rows
 
     def _answer(self, method: str, X: Given) -> AnyArray:
         """The result of a prediction method: an array, or a lazy one for Dask collections."""
@@ -303,7 +340,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         # One row cannot use more threads, and counting the cores takes as long as predicting it.
         with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
-        self._warn_outside(watch, X)
+        if watch.many and not self._told_outside and not is_dask_dummy(X):
+            self._told_outside = True
+            found = watch.found(state.columns, getattr(self, "feature_names_in_", None))
+            warnings.warn(in_words(found, state.law.trend is not None), stacklevel=3)
         return answer
 
     def outside(self, X: Given) -> Outside:
@@ -319,14 +359,6 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         for part in block_slices(rows.shape[0], 2**14):
             watch.look(part, rows[part])
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
-
-    def _warn_outside(self, watch: Watch, X: Given) -> None:
-        """Warn once if many rows are outside of the fitted range."""
-        if not watch.many or self._told_outside or is_dask_dummy(X):
-            return
-        found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
-        self._told_outside = True
-        warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
     def _score(
         self, local: Callable[..., float], X: Given, y: ArrayLike, sample_weight: SampleWeight

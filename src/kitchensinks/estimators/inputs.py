@@ -165,11 +165,14 @@ def _array_inputs(estimator: BaseEstimator, spec: Spec, batch: Batch, stream: bo
     array, y, weights = batch
     names = names_of_places(array.shape[1])
     chosen = columns_named(estimator.categorical_features, names, named=False)
-    if not chosen:
-        return Inputs(*_without_missing(array, y, weights), known=array)
-    rows = _as_table(array, chosen)
-    rows = rows if stream else _encoded(spec, Batch(rows, y, weights))
-    return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
+    if chosen:
+        rows = _as_table(array, chosen)
+        rows = rows if stream else _encoded(spec, Batch(rows, y, weights))
+        return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
+    if sparse.issparse(array) or not np.isnan(array.min()):
+        return Inputs(array, y, weights, None, known=array)
+    columns = Columns.of_array(array if weights is None else array[weights > 0])
+    return Inputs(columns.of_rows(array), y, weights, columns, known=array)
 
 
 def _encoded(spec: Spec, batch: Batch) -> Rows:
@@ -198,17 +201,6 @@ def _as_table(rows: Matrix, categories: list[str]) -> Rows:
 
 def _exportable(spec: Spec) -> bool:
     return isinstance(spec.basis, Learned) and spec.basis.exportable
-
-
-def _without_missing(
-    rows: Matrix, y: AnyArray, weights: Array | None
-) -> tuple[Any, AnyArray, Array | None, Columns | None]:
-    """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
-    if sparse.issparse(rows) or not np.isnan(rows.min()):
-        return rows, y, weights, None
-    counted = rows if weights is None else rows[weights > 0]
-    columns = Columns.of_array(counted)
-    return columns.of_rows(rows), y, weights, columns
 
 
 def more_rows(
@@ -376,13 +368,9 @@ def is_mixed(rows: Matrix) -> bool:
     if any(not _is_plain(rows[name]) for name in names):
         return True
     # Whole numbers that name rows are left out by the recipe, where there are other columns.
-    named = [name for name in names if _names_rows(rows[name])]
+    columns = (np.asarray(rows[name]) for name in names)
+    named = [one for one in columns if one.dtype.kind in "iu" and len(one) and counts_rows(one)]
     return 0 < len(named) < len(names) and find_spec("pyarrow") is not None
-
-
-def _names_rows(series: object) -> bool:
-    values = np.asarray(series)
-    return values.dtype.kind in "iu" and len(values) > 0 and counts_rows(values)
 
 
 def _is_plain(series: object) -> bool:

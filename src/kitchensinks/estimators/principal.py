@@ -177,12 +177,8 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self._moments = None
             # Summed if more rows come in.
             self._few = X.copy(), weights
-            self._principal = Principal.of_rows(
-                lambda: self._walk(X),
-                self.draw_.n_columns,
-                shares / shares.sum(),
-                self.n_components,
-            )
+            sizes = self.draw_.n_columns, shares / shares.sum(), self.n_components
+            self._principal = Principal.of_rows(lambda: self._walk(X), *sizes)
         self._solved()
         return self
 

@@ -1,4 +1,9 @@
-"""How far a fit is, on the error stream: a bar with the time left, or lines of text."""
+"""How far a fit is: on the error stream, as a bar with the time left or lines of text, and for
+callbacks of scikit-learn (since 1.9), as a tree of tasks.
+
+The task `fit` has a subtask for each pass, such as learning the law. Each pass has a hundred
+subtasks, which end one after another. A step without a count is a subtask of its own.
+"""
 
 import sys
 import time
@@ -8,13 +13,33 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
 from kitchensinks.fitting.settings import Verbose
+from kitchensinks.law.constants import DONE
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.state import Spec
+from kitchensinks.tables.view import Given
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no set_callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand-in without callbacks."""
+
+    def with_callbacks(method: object) -> Any:
+        return method
+
 
 # Seconds of a fit before `verbose=True` shows anything, and between two lines of text.
 PATIENCE = 2.0
 # The share of the work before which the pace says little of the time left.
 _FIRST_ESTIMATE = 0.15
+# Parts of a pass.
+_PARTS = 100
 
 
 class Meter:
@@ -23,7 +48,7 @@ class Meter:
     def __init__(self, title: str) -> None:
         self.title = title
         self.begun = time.monotonic()
-        self.before, self.total = 0, 0
+        self.before, self.total, self.text = 0, 0, ""
 
     def is_new(self, done: int, total: int) -> bool:
         """Whether a pass begins: another total, or far fewer done than before."""
@@ -37,11 +62,14 @@ class Meter:
 
     def phase(self, text: str) -> None:
         """The step that the work is at."""
+        self.text = text
 
     def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
         """The progress of a fit: the step that it is at, and how much of a pass is done."""
-        self.phase(text)
-        if done is not None and total is not None:
+        if done is None or total is None:
+            self.phase(text)
+        else:
+            self.text = text
             self.seen(done, total)
 
     def close(self) -> None:
@@ -53,23 +81,16 @@ class Lines(Meter):
 
     def __init__(self, title: str, every: float) -> None:
         super().__init__(title)
-        self.every, self.last, self.text = every, self.begun, ""
+        self.every, self.last = every, self.begun
 
     def phase(self, text: str) -> None:
-        self.text = f", {text}"
-        self._line(self.text)
+        super().phase(text)
+        self._line("")
 
     def seen(self, done: int, total: int) -> None:
         super().seen(done, total)
         if 0 < done < total:
-            self._line(f"{self.text}: {self._left(done, total)}")
-
-    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        if done is None or total is None:
-            self.phase(text)
-        else:
-            self.text = f", {text}"
-            self.seen(done, total)
+            self._line(f": {self._left(done, total)}")
 
     def _left(self, done: int, total: int) -> str:
         share = f"{100 * done / total:.0f} %"
@@ -78,11 +99,12 @@ class Lines(Meter):
         left = (time.monotonic() - self.begun) * (total - done) / done
         return f"{share}, {left:.0f} s left"
 
-    def _line(self, text: str) -> None:
+    def _line(self, rest: str) -> None:
         now = time.monotonic()
         if now - self.last >= self.every:
             self.last = now
-            print(f"{self.title}{text}", file=sys.stderr, flush=True)
+            step = f", {self.text}" if self.text else ""
+            print(f"{self.title}{step}{rest}", file=sys.stderr, flush=True)
 
 
 class Bar(Meter):
@@ -117,6 +139,7 @@ class Bar(Meter):
         self.after, self.opened, self.shown = after, self.begun, False
 
     def phase(self, text: str) -> None:
+        super().phase(text)
         self.progress.update(self.task, text=text)
         self._show()
 
@@ -124,7 +147,7 @@ class Bar(Meter):
         if self.is_new(done, total):
             self.progress.reset(self.task)
         super().seen(done, total)
-        self.progress.update(self.task, completed=done, total=total)
+        self.progress.update(self.task, completed=done, total=total, text=self.text)
         self._show()
 
     def close(self) -> None:
@@ -166,3 +189,78 @@ def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
             yield replace(spec, progress=found.told)
     else:
         yield spec
+
+
+@with_callbacks
+def _torn_down(estimator: BaseEstimator) -> None:
+    """Tear the callbacks down. Decorating `fit` itself would put another file into warnings."""
+
+
+class Tasks(Meter):
+    """Progress as tasks within that of an estimator's fit."""
+
+    def __init__(self, estimator: BaseEstimator, context: object) -> None:
+        super().__init__("fit")
+        self.estimator, self.context = estimator, context
+        self.passing: Any = None
+        self.ended = 0
+
+    def phase(self, text: str) -> None:
+        self._end(self._begun(self.context, text))
+
+    def seen(self, done: int, total: int) -> None:
+        if self.passing is None or self.is_new(done, total):
+            self.close()
+            step = self.text.partition(":")[0]
+            name = "learn the law" if step in DONE else step
+            self.passing, self.ended = self._begun(self.context, name, _PARTS), 0
+        super().seen(done, total)
+        for _ in range(self.ended, _PARTS * done // total):
+            self._end(self._begun(self.passing, self.text))
+            self.ended += 1
+
+    def close(self) -> None:
+        if self.passing is not None:
+            self._end(self.passing)
+            self.passing = None
+
+    def _begun(self, parent: Any, name: str, parts: int = 0) -> Any:
+        task = parent.subcontext(task_name=name, max_subtasks=parts)
+        return task.call_on_fit_task_begin(estimator=self.estimator)
+
+    def _end(self, task: Any) -> None:
+        # A fit has no model before its end, so it cannot stop early where a callback asks for it.
+        task.call_on_fit_task_end(estimator=self.estimator)
+
+
+@contextmanager
+def called(
+    estimator: BaseEstimator,
+    spec: Spec,
+    verbose: Verbose,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight,
+) -> Iterator[Spec]:
+    """The spec of a fit that reports its progress, to the user and to scikit-learn's callbacks."""
+    with shown(spec, verbose) as spec:
+        if not getattr(estimator, "_skl_callbacks", None):
+            yield spec
+            return
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        own = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        try:
+            context = estimator._init_callback_context(max_subtasks=None)
+            context.call_on_fit_task_begin(**own)
+            tasks = Tasks(estimator, context)
+
+            def told(text: str, done: int | None = None, total: int | None = None) -> None:
+                spec.progress(text, done, total)
+                tasks.told(text, done, total)
+
+            yield replace(spec, progress=told)
+            tasks.close()
+            # The estimator itself is fitted, so that a copy needs no further attributes.
+            context.call_on_fit_task_end(reconstruction_attributes=dict, **own)
+        finally:
+            _torn_down(estimator)

@@ -178,24 +178,13 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
 
         [f(x) + q⁻, f(x) + q⁺], with the (1 − c)/2 and (1 + c)/2 quantiles q of residuals of rows
         that the weights had not seen; so an interval need not be symmetric, and those of several
-        coverages are nested: their ends are quantiles that do not cross. All rows have intervals
-        of one width.
-
-        Which residuals, and what they promise for rows drawn as the fitted ones were:
-
-        - squared loss by a Gram: exact leave-one-out residuals of up to 2000 rows (the jackknife).
-          Coverage tends to c as rows become many, because the ridge keeps any one row from
-          changing the fit much; no bound holds for few rows.
-        - bins with an iterative solver, two stages, other losses, and balls: residuals of rows
-          that a first fit was made without (split conformal prediction). For that fit coverage is
-          c or more, whatever the distribution; the final fit has these rows too and is closer.
-        - stochastic gradients: residuals of rows before the steps that used them.
-
-        Deviances with a log link ("poisson", "gamma", "tweedie") have no intervals, because their
-        targets vary more where predictions are larger.
-
-        A learned law has seen all rows, which the promises do not count: see docs/intervals.md for
-        the coverage measured.
+        coverages are nested. All rows have intervals of one width. Squared loss by a Gram has exact
+        leave-one-out residuals of up to 2000 rows, whose coverage tends to c as rows become many;
+        bins, two stages, other losses and balls have residuals of rows that a first fit was made
+        without, for which coverage is c or more; stochastic gradients those of rows before the
+        steps that used them. A learned law has seen all rows, which these promises do not count:
+        docs/intervals.md has the coverage measured. Deviances with a log link ("poisson", "gamma",
+        "tweedie") have no intervals, because their targets vary more where predictions are larger.
 
         Parameters
         ----------

@@ -104,11 +104,8 @@ class Descent:
                 # Exact steps never raise the objective.
                 raise self._too_weak()
             converged = gap <= settings.tol * max(objective, NEGLIGIBLE * float(squares.sum()))
-        name = "block coordinate descent"
-        solution = Solution(
-            weights, intercept, objective, gap, done, 4 * done, bool(converged), name
-        )
-        return Fit(alpha, solution, errors=errors)
+        counts = done, 4 * done, bool(converged), "block coordinate descent"
+        return Fit(alpha, Solution(weights, intercept, objective, gap, *counts), errors=errors)
 
     def _draws(self) -> list[slice]:
         """Blocks whose Gram, with its copies, fits into half of the memory."""

@@ -94,7 +94,7 @@ def expand(fit: Fit, groups: Groups) -> Fit:
     if fit.left_out is not None:
         fit.left_out = groups.expand_left_out(fit.left_out)
     # β from γ.
-    weights = fit.weights[groups.labels] / groups.roots[:, None]
+    weights = fit.solution.weights[groups.labels] / groups.roots[:, None]
     fit.solution = fit.solution._replace(weights=weights)
     fit.groups = groups
     return fit

@@ -96,10 +96,8 @@ def fit_convex(
 def _solver(training: TrainingSet) -> str:
     """The solver of the plan for the rows of a space, all of them or a part."""
     space = training.space
-    in_span = space.span is not None
-    return convex_plan(
-        space.n_rows, space.n_columns, space.cached, in_span, training.settings
-    ).solver
+    sizes = space.n_rows, space.n_columns, space.cached, space.span is not None
+    return convex_plan(*sizes, training.settings).solver
 
 
 def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, dict[str, Any]]:
@@ -126,13 +124,10 @@ def _by_coordinates(
     """The solution with its dual variables, or None where the ridge is too weak for this."""
     if alpha <= 0.0:
         return None, None
+    problem = training.problem(alpha, np.zeros(training.space.n_columns))
     options = solver_options(training.settings)
-    solution, dual = solve_coordinates(
-        training.problem(alpha, np.zeros(training.space.n_columns)),
-        tol=options["tol"],
-        dual=dual,
-        callback=options["callback"],
-    )
+    del options["max_iter"]
+    solution, dual = solve_coordinates(problem, dual=dual, **options)
     return (solution, dual) if solution.converged else (None, None)
 
 

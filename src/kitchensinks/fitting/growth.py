@@ -52,12 +52,11 @@ class Growth:
         return replace(self, squared_errors=self.squared_errors * unit * unit)
 
     def __repr__(self) -> str:
-        last = len(self.counts)
-        tried = (
-            f", tried {self.tried}: K = {self.n_components}, {self.reason}" if self.tried else ""
-        )
-        error = float(self.squared_errors[(self.n_components or last) - 1])
-        return f"Growth(K = 1 to {last}, squared error {error:.4g}{tried})"
+        error = float(self.squared_errors[(self.n_components or len(self.counts)) - 1])
+        text = f"K = 1 to {len(self.counts)}, squared error {error:.4g}"
+        if self.tried:
+            text += f", tried {self.tried}: K = {self.n_components}, {self.reason}"
+        return f"Growth({text})"
 
 
 class Prefixes:
@@ -182,13 +181,12 @@ def grow(
     ones stay. The K with the least held-out error is kept, and the sums over all rows for it; the
     curve has every K up to the largest tried, with its ridge.
     """
-    basis, targets, weights = blocks.frozen.basis, batch.targets, batch.weights
+    basis = blocks.frozen.basis
     if basis.sparse:
         raise ValueError(
             f"n_components='auto' needs dense features, and {basis!r} has sparse ones."
         )
-    held = hold_out(settings.row_keys(), weights, HELD_OUT)
-    own = np.ones(len(targets)) if weights is None else weights
+    held, own = hold_out(settings.row_keys(), batch.weights, HELD_OUT), batch.own_weights
     if not (own[held].any() and own[~held].any()):
         raise ValueError(
             "n_components='auto' holds out a fifth of the rows, and there are too few different "
@@ -201,7 +199,7 @@ def grow(
     count, reason = FIRST_COMPONENTS, ""
     while not reason:
         wider = replace(blocks, frozen=replace(blocks.frozen, n_components=count), _kept=None)
-        parts = _extend(wider, targets, weights, held, settings, parts)
+        parts = _extend(wider, batch, held, settings, parts)
         alpha, error = _held_out_error(parts, settings)
         tried.append(count)
         errors.append(error)
@@ -239,13 +237,13 @@ def _raw_blocks(blocks: FeatureBlocks, held: np.ndarray) -> Iterable[tuple[Part,
 
 def _extend(
     blocks: FeatureBlocks,
-    targets: Array,
-    weights: Array | None,
+    batch: Batch,
     held: np.ndarray,
     settings: Settings,
     before: dict[bool, Moments],
 ) -> dict[bool, Moments]:
     """Sums of raw features over fitted and held-out rows, for more columns than before."""
+    _, targets, weights = batch
     done = len(before[False].shift) if before else 0
     shift = blocks.pilot() / blocks.frozen.scale
     sums = {}

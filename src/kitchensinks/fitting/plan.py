@@ -176,6 +176,8 @@ def _planned(shape: Shape, settings: Settings) -> Plan:
     if settings.second is not None:
         reason = "the law was learned in two stages, features and bins"
         return Plan("stages", "features", "here", reason)
+    if settings.solver in ("blocks", "stochastic"):
+        return Plan(settings.solver, "features", "here", _too_large(shape, settings))
     return _in_span(shape, settings) if span else _in_features(shape, settings)
 
 
@@ -183,9 +185,6 @@ def _in_span(shape: Shape, settings: Settings) -> Plan:
     """Fewer rows than features: their coordinates are kept, unless they are beyond memory."""
     sizes = shape.n_rows, shape.n_columns
     needed = gram_bytes(shape.n_rows) + 3.0 * shape.feature_bytes
-    for solver in ("blocks", "stochastic"):
-        if settings.solver == solver:
-            return Plan(solver, "features", "here", _too_large(shape, settings))
     if settings.solver == "auto" and not shape.sparse and needed > shape.memory:
         reason = (
             f"the span of {shape.n_rows:,} rows of {shape.n_columns:,} features takes "
@@ -200,16 +199,20 @@ def _in_span(shape: Shape, settings: Settings) -> Plan:
 def _in_features(shape: Shape, settings: Settings) -> Plan:
     """Products with the features, or their Gram; in parts where that is beyond memory."""
     sizes = shape.n_rows, shape.n_columns
-    if _takes_blocks(shape, settings):
-        return Plan("blocks", "features", "here", _too_large(shape, settings))
     beyond = not shape.sparse and gram_bytes(shape.n_columns) > shape.memory
-    if settings.solver == "stochastic" or (settings.solver == "auto" and beyond):
-        return Plan("stochastic", "features", "here", _too_large(shape, settings))
+    if settings.solver == "auto" and beyond:
+        solver = "blocks" if _given_ridge(settings) else "stochastic"
+        return Plan(solver, "features", "here", _too_large(shape, settings))
     if shape.many_sparse and settings.solver != "direct":
         reason = f"{shape.n_columns:,} sparse columns are more than a Gram can have"
         return Plan("sparse", "bins", "here", reason)
     if settings.loss.squared and _takes_conjugate(shape, settings):
-        return Plan("conjugate", "features", "here", _conjugate_reason(shape, settings))
+        reason = (
+            f"the Gram of {SAMPLE_ROWS * shape.n_columns:,} rows and {EXPECTED_PASSES} passes over "
+            f"n = {shape.n_rows:,} should take {shape.by_passes:.2f} of the time of the whole Gram"
+        )
+        reason = "it was asked for" if settings.solver == "conjugate" else reason
+        return Plan("conjugate", "features", "here", reason)
     if settings.loss.squared:
         return Plan("direct", "features", "here", _gram_reason(*sizes, False, settings))
     return convex_plan(*sizes, shape.cached, False, settings)
@@ -238,11 +241,10 @@ def _check_block(shape: Shape, plan: Plan) -> None:
     A direct fit sums over blocks whose size does not depend on the budget, so that the budget does
     not change its bits.
     """
-    parts = plan.solver in ("blocks", "stochastic")
-    needed, what = (
-        (8.0 * VECTORS * shape.n_columns, "the weights") if parts else (shape.least, "one block")
-    )
-    if (plan.solver, plan.space) == ("direct", "features"):
+    needed, what = shape.least, "one block"
+    if plan.solver in ("blocks", "stochastic"):
+        needed, what = 8.0 * VECTORS * shape.n_columns, "the weights"
+    elif (plan.solver, plan.space) == ("direct", "features"):
         needed, what = shape.steady, "two blocks"
     if needed > shape.memory:
         raise ValueError(
@@ -257,21 +259,13 @@ def check_gram(shape: Shape, gradients: bool = False) -> None:
     needed = gram_bytes(shape.n_columns)
     if needed > shape.memory:
         less = "ks.Learned(ks.Fourier()) for a learned law of dense" if shape.sparse else "fewer"
-        who, other = "solver='direct'", "solver='auto', "
-        if gradients:
-            who, other = "A fit to gradients", ""
+        asked = "solver='direct'", "solver='auto', "
+        who, other = ("A fit to gradients", "") if gradients else asked
         raise ValueError(
             f"{who} forms the Gram matrix of {shape.n_columns:,} features, which takes "
             f"{needed / 1e9:.3g} GB with its copies, and the memory budget is "
             f"{shape.memory / 1e9:.3g} GB: use {other}{less} features, or a larger memory_budget."
         )
-
-
-def _takes_blocks(shape: Shape, settings: Settings) -> bool:
-    """Whether block coordinate descent was asked for, or is the only certified solver that fits
-    into memory."""
-    too_large = gram_bytes(shape.n_columns) > shape.memory and not shape.sparse
-    return settings.solver == "blocks" or (_given_ridge(settings) and too_large)
 
 
 def _given_ridge(settings: Settings) -> bool:
@@ -332,9 +326,10 @@ def _of_stream(shape: Shape, settings: Settings) -> Plan:
 
 def _on_dask(shape: Shape, settings: Settings) -> Plan:
     """Rows that stay where they are: sums come here, or blocks of features take turns."""
-    if _takes_blocks(shape, settings):
+    beyond = gram_bytes(shape.n_columns) > shape.memory
+    if settings.solver == "blocks" or (_given_ridge(settings) and beyond and not shape.sparse):
         return Plan("blocks", "features", "dask", _too_large(shape, settings))
-    if gram_bytes(shape.n_columns) > shape.memory:
+    if beyond:
         raise ValueError(
             f"{shape.n_columns:,} features make {gram_bytes(shape.n_columns) / 1e9:.3g} GB of "
             f"Gram matrices, more than the memory budget of {shape.memory / 1e9:.3g} GB: raise "
@@ -365,15 +360,6 @@ def _too_large(shape: Shape, settings: Settings) -> str:
     return (
         f"the Gram of {shape.n_columns:,} features takes {needed:.3g} GB of the budget of "
         f"{memory:.3g} GB"
-    )
-
-
-def _conjugate_reason(shape: Shape, settings: Settings) -> str:
-    if settings.solver == "conjugate":
-        return "it was asked for"
-    return (
-        f"the Gram of {SAMPLE_ROWS * shape.n_columns:,} rows and {EXPECTED_PASSES} passes over "
-        f"n = {shape.n_rows:,} should take {shape.by_passes:.2f} of the time of the whole Gram"
     )
 
 

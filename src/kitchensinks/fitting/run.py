@@ -3,21 +3,23 @@
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import fit_blocks
 from kitchensinks.fitting.condense import condense, expand
-from kitchensinks.fitting.conjugate import Slow, fit_conjugate
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.plan import Plan, Shape, after_all, by_gram, make_plan
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, TrainingSet
+from kitchensinks.fitting.space import Fit, TrainingSet, gram_noise, solver_options, warn_noise
 from kitchensinks.fitting.sparse import fit_sparse
 from kitchensinks.fitting.squared import fit_squared, solve_given
 from kitchensinks.fitting.stages import fit_stages
 from kitchensinks.fitting.stochastic import fit_stochastic
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers.conjugate import factored_preconditioner, solve_ridge
 
 
 def fit_features(
@@ -48,7 +50,7 @@ def fit_features(
     elif plan.solver == "sparse":
         fit = fit_sparse(*given, calibrate)
     elif plan.solver == "conjugate":
-        plan, fit = _by_passes(plan, shape, TrainingSet.of(*given))
+        plan, fit = fit_conjugate(plan, shape, TrainingSet.of(*given))
     else:
         training = TrainingSet.of(*given, span=plan.space == "span")
         known = moments if training.space.span is None else None
@@ -63,10 +65,37 @@ def fit_features(
     return plan, fit if groups is None else expand(fit, groups)
 
 
-def _by_passes(plan: Plan, shape: Shape, training: TrainingSet) -> tuple[Plan, Fit]:
-    """Conjugate gradients, or the direct fit where a plan of ours finds them too slow."""
-    chosen = training.settings.solver == "auto"
-    found = fit_conjugate(training, shape.worth if chosen else math.inf)
-    if isinstance(found, Slow):
-        return after_all(plan, shape, found.passes), fit_squared(training, found.moments)
-    return plan, found
+def fit_conjugate(plan: Plan, shape: Shape, training: TrainingSet) -> tuple[Plan, Fit]:
+    """Squared loss by conjugate gradients: the Gram of a sample of the rows preconditions passes.
+
+    Where a plan of ours finds them too slow, so that more passes are still to come than the rest of
+    the Gram is worth, the fit is the direct one.
+    """
+    space, settings = training.space, training.settings
+    alpha, intercept = float(settings.alpha), settings.fit_intercept
+    worth = shape.worth if settings.solver == "auto" else math.inf
+    sample, image = training.sample_sums()
+    mean, target = image[:, 0] * intercept, training.shares @ training.targets * intercept
+    equations = sample.normal_equations(intercept)
+    trace = float(np.trace(equations.gram))
+    noise, sample_noise = (
+        gram_noise(space.dtype, trace, count) for count in (space.n_rows, sample.count)
+    )
+    warn_noise(alpha, noise)
+    precondition = factored_preconditioner(equations.gram, alpha, sample_noise)
+    solution = solve_ridge(
+        training.problem(alpha, mean),
+        cross=image[:, 1:] - np.outer(mean, target),
+        precondition=precondition,
+        start=precondition(equations.cross),
+        worth=worth,
+        **solver_options(settings),
+    )
+    solution = solution._replace(passes=solution.passes + 1)
+    if math.isfinite(worth) and not solution.converged and solution.iterations < settings.max_iter:
+        training.add_others(sample)
+        return after_all(plan, shape, solution.passes), fit_squared(training, sample)
+    # Leverages and freedom are those of the sample; the scores are those of the fit.
+    total = float(space.n_rows if training.weights is None else training.weights.sum())
+    sampled = replace(equations, weight=total, mean=mean, target=target)
+    return plan, Fit(alpha, solution, noise=noise, sampled=sampled)

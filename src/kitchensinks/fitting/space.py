@@ -81,14 +81,6 @@ class Fit:
     # Set where stochastic gradients made the weights, and could go on.
     stochastic: "Stochastic | None" = None
 
-    @property
-    def weights(self) -> Array:
-        return self.solution.weights
-
-    @property
-    def intercept(self) -> Array:
-        return self.solution.intercept
-
 
 @dataclass
 class Space:
@@ -129,7 +121,10 @@ def space_of(
 ) -> Space:
     """All features, as dense ones, or the span of the rows."""
     if span:
-        return _span_space(blocks, weights, settings)
+        settings.progress("fewer rows than features: working in the span of the rows")
+        shares = shares_of(weights, blocks.n_rows)
+        found = Span.of(gathered(blocks), shares, settings.fit_intercept)
+        return array_space(found.coordinates, np.zeros(len(found.values)), BLOCK_ROWS, found)
 
     def pick(places: Part) -> Matrix:
         return densify(blocks.pick(places))
@@ -169,13 +164,6 @@ def _products(blocks: FeatureBlocks, targets: Array) -> Moments | None:
         moments.add_products(*products, own)
         done += rows.shape[0]
     return moments
-
-
-def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
-    settings.progress("fewer rows than features: working in the span of the rows")
-    shares = shares_of(weights, blocks.n_rows)
-    span = Span.of(gathered(blocks), shares, settings.fit_intercept)
-    return array_space(span.coordinates, np.zeros(len(span.values)), BLOCK_ROWS, span)
 
 
 def array_space(features: Array, shift: Array, size: int, span: Span | None = None) -> Space:
@@ -231,11 +219,11 @@ class TrainingSet:
     def part(self, rows: Part) -> tuple[Array, Array | None]:
         return self.targets[rows], None if self.weights is None else self.weights[rows]
 
-    def problem(self, alpha: float, mean: Array, gram: Array | None = None) -> Problem:
+    def problem(self, alpha: float, mean: Array) -> Problem:
         """The convex problem; the mean is zero without an intercept."""
         given, design = self.settings, self.space.design()
         rows, ball = (self.targets, self.shares), given.constraint
-        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, gram)
+        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, None)
 
     def sums(self, keep: bool = False, phase: str = "sums") -> Moments:
         """All sums of one pass. keep: keep the features for further passes.

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
@@ -39,7 +39,8 @@ from kitchensinks.solvers.path import (
 from kitchensinks.solvers.quadratic import direct_solution, solve_squared
 from kitchensinks.tables.arrays import densify
 
-# Rounding units by which a feature times its weight is off in a prediction.
+# Rounding units by which a feature times its weight is off in a prediction: feature, weight and
+# product are each rounded, and functions are computed to a few units.
 _SERVED_UNITS = 4.0
 
 
@@ -49,23 +50,21 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
     The second pass makes the features again: that is a tenth of its cost, and keeping them would
     cost the memory that the sums save.
     """
-    validation = Validation(
-        lambda candidates: _leave_one_out(training, candidates), training.space.span
-    )
-    summed = training.settings.summed
-    fit = solve_moments(moments, training.settings, training.space.dtype, validation, summed)
-    if training.space.span is None:
+    settings, space = training.settings, training.space
+    errors = partial(_leave_one_out, training)
+    fit = solve_moments(moments, settings, space.dtype, errors, settings.summed, space.span)
+    if space.span is None:
         fit.moments = moments
         return _without_rounding(training, fit)
-    span, within = training.space.span, fit.left_out
+    span, within = space.span, fit.left_out
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
     fit.freedom = span.freedom(fit.alpha)
-    fit.solution = training.space.lift(fit.solution)
-    rounded = rounding_of(span.squares(training.shares), span.rows.dtype)
-    equations = moments.normal_equations(training.settings.fit_intercept)
-    fit.solution = as_served(fit.solution, rounded, equations, training.settings.tol)
+    equations = moments.normal_equations(settings.fit_intercept)
+    squares = span.squares(training.shares)
+    lifted, kind = space.lift(fit.solution), span.rows.dtype
+    fit.solution = as_served(lifted, equations, kind, settings.tol, squares=squares)
     return fit
 
 
@@ -80,8 +79,7 @@ def _without_rounding(training: TrainingSet, fit: Fit) -> Fit:
     if not negligible(more, fit.solution, equations, settings.tol):
         found = refined(training, fit, fit.factored)
         if found is not None:
-            rounded = rounding_of(equations.feature_squares, dtype)
-            fit.solution = as_served(found, rounded, equations, settings.tol)
+            fit.solution = as_served(found, equations, dtype, settings.tol)
     return fit
 
 
@@ -90,33 +88,23 @@ def solve_given(training: TrainingSet) -> Solution:
     return solve_moments(training.sums(), training.settings, training.space.dtype).solution
 
 
-class Validation(NamedTuple):
-    """Errors of candidates on rows (alphas, outputs); the span of the rows that the path is in."""
-
-    errors: Callable[["RidgeCandidates"], Array]
-    span: Span | None = None
-
-
 def solve_moments(
     moments: Moments,
     settings: Settings,
     dtype: DType,
-    validation: Validation | None = None,
+    errors: Callable[["RidgeCandidates"], Array] | None = None,
     summed: DType | None = None,
+    span: Span | None = None,
 ) -> Fit:
-    """Squared loss from sums. With rows at hand α="auto" is leave-one-out, else generalised.
+    """Squared loss from sums over features of a dtype, or over coordinates in a span.
 
-    The dtype is that of the features; `summed` is that of their products, where it is another.
+    errors: of candidates on rows, (alphas, outputs), by which α="auto" is chosen; None: by
+    generalised cross-validation. summed: the dtype of the products, where it is another.
     """
     if settings.alpha == "auto":
-        candidates = RidgeCandidates.of(
-            moments, settings, dtype, validation and validation.span, summed
-        )
-        if validation is not None:
-            errors = validation.errors(candidates)
-        else:
-            errors = candidates.path.generalised_error(candidates.alphas)
-        return candidates.best(errors, settings)
+        found = RidgeCandidates.of(moments, settings, dtype, span, summed)
+        known = found.path.generalised_error(found.alphas) if errors is None else errors(found)
+        return found.best(known, settings)
     equations = moments.normal_equations(settings.fit_intercept)
     noise = gram_noise(summed or dtype, float(np.trace(equations.gram)), moments.count)
     alpha = float(settings.alpha)
@@ -125,12 +113,10 @@ def solve_moments(
     if settings.constraint is None and alpha > 0.0:
         solved = cholesky_fit(equations, alpha, settings)
     if solved is None:
-        path = RidgePath(equations, settings.fit_intercept)
-        solved = _eigen_fit(equations, alpha, settings, path)
+        solved = _eigen_fit(RidgePath(equations, settings.fit_intercept), alpha, settings)
     solved.noise = noise
-    rounded = rounding_of(equations.feature_squares, dtype)
     more = summing_error(solved.solution, equations, alpha, noise)
-    solved.solution = as_served(solved.solution, rounded, equations, settings.tol, more)
+    solved.solution = as_served(solved.solution, equations, dtype, settings.tol, more)
     return solved
 
 
@@ -138,13 +124,13 @@ def solve_moments(
 class RidgeCandidates:
     """The ridge path of some sums: its strengths above the rounding error of the Gram, and that.
 
-    rounded (K,): the size of each feature's rounding; summing: that of their products.
+    dtype: of the features; summing: the rounding error of their products.
     """
 
     path: RidgePath
     alphas: Array
     noise: float
-    rounded: Array
+    dtype: DType
     summing: float
 
     @classmethod
@@ -156,10 +142,7 @@ class RidgeCandidates:
         span: Span | None = None,
         summed: DType | None = None,
     ) -> "RidgeCandidates":
-        """The path of sums over features of a dtype, or over coordinates in a span.
-
-        summed: the dtype of the products, where it is another.
-        """
+        """The path of sums, as `solve_moments` has them."""
         equations = moments.normal_equations(settings.fit_intercept)
         trace = float(np.trace(equations.gram))
         path = RidgePath(equations, settings.fit_intercept)
@@ -179,8 +162,7 @@ class RidgeCandidates:
         if alphas[-1] < least:
             # The features are constant up to rounding: a ridge of their own size leaves the mean.
             alphas = np.array([max(length, least)])
-        rounded = rounding_of(equations.feature_squares, dtype)
-        return cls(path, alphas[alphas >= least], noise, rounded, summing)
+        return cls(path, alphas[alphas >= least], noise, dtype, summing)
 
     def best(self, errors: Array, settings: Settings) -> Fit:
         """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
@@ -188,10 +170,10 @@ class RidgeCandidates:
         spread = np.where(equations.squares > 0, equations.squares, 1.0)
         place = strongest_least((errors / spread).mean(axis=1), self.alphas)
         alpha = float(self.alphas[place])
-        fit = _eigen_fit(equations, alpha, settings, self.path)
+        fit = _eigen_fit(self.path, alpha, settings)
         fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise
         more = summing_error(fit.solution, equations, alpha, self.summing)
-        fit.solution = as_served(fit.solution, self.rounded, equations, settings.tol, more)
+        fit.solution = as_served(fit.solution, equations, self.dtype, settings.tol, more)
         return fit
 
 
@@ -204,29 +186,27 @@ def least_ridge(length: float, dtype: DType) -> float:
     return (100.0 * float(np.finfo(dtype).eps)) ** 2 * length
 
 
-def rounding_of(squares: Array, dtype: DType) -> Array:
-    """The size of the rounding of features of a dtype in predictions; squares (K,): E z² of each.
-
-    Feature, weight and product are each rounded, and functions are computed to a few units.
-    """
-    return np.asarray(_SERVED_UNITS * float(np.finfo(dtype).eps) * np.sqrt(squares))
-
-
 def as_served(
-    solution: Solution, rounded: Array, equations: NormalEquations, tol: float, more: float = 0.0
+    solution: Solution,
+    equations: NormalEquations,
+    dtype: DType,
+    tol: float,
+    more: float = 0.0,
+    squares: Array | None = None,
 ) -> Solution:
-    """With what rounding of the features may add to the squared error, in objective and gap.
+    """With what rounding of features of a dtype may add to the squared error, in objective and gap.
 
-    With d = Σ_k r_k·|β_k|, rounded (K,): the size r of each feature's rounding, that is d² and,
-    with the residuals of n rows, 2d·√(objective/n), because rows are rounded independently. Sums
-    over the rows do not show it: rows to be predicted are rounded in another way than rows that
-    were summed. more: what else may be added to the distance from the optimum.
+    With d = Σ_k r_k·|β_k|, r the size of each feature's rounding, that is d² and, with the
+    residuals of n rows, 2d·√(objective/n), because rows are rounded independently. Sums over the
+    rows do not show it: rows to be predicted are rounded in another way than rows that were summed.
+    more: what else may be added to the distance from the optimum. squares (K,): E z² of each
+    feature, where the equations are about others.
     """
+    squares = equations.feature_squares if squares is None else squares
+    rounded = _SERVED_UNITS * float(np.finfo(dtype).eps) * np.sqrt(squares)
     sizes = rounded @ np.abs(solution.weights)
-    with_residuals = (
-        2.0 * sizes.sum() * np.sqrt(max(solution.objective, 0.0) / max(1, equations.count))
-    )
-    served = float(np.sum(sizes**2) + with_residuals)
+    residual = np.sqrt(max(solution.objective, 0.0) / max(1, equations.count))
+    served = float(np.sum(sizes**2) + 2.0 * sizes.sum() * residual)
     objective, gap = solution.objective + served, solution.gap + served + more
     close = negligible(served + more, solution, equations, tol)
     return solution._replace(objective=objective, gap=gap, converged=solution.converged and close)
@@ -252,25 +232,21 @@ def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
     return total / path.equations.weight
 
 
-def _eigen_fit(
-    equations: NormalEquations, alpha: float, settings: Settings, path: RidgePath
-) -> Fit:
-    ball, tol, factored = settings.constraint, settings.tol, path.factored
+def _eigen_fit(path: RidgePath, alpha: float, settings: Settings) -> Fit:
+    ball, tol = settings.constraint, settings.tol
+    equations, factored = path.equations, path.factored
     solution = solve_squared(equations, alpha=alpha, constraint=ball, factored=factored, tol=tol)
     facts = spectrum_facts(factored.values, alpha, factored.rounding)
-    errors = equations.errors(solution.weights)
-    fit = Fit(alpha, solution, errors=errors, **facts)
-    if settings.constraint is None:
+    fit = Fit(alpha, solution, errors=equations.errors(solution.weights), **facts)
+    if ball is not None:
+        return fit
 
-        def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
-            return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
+    def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
+        return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
-        fit.left_out = left_out
-        twice = np.full(equations.cross.shape[1], 2.0)
-        fit.factored = Factored(
-            equations, lambda residual: factored.solve(twice, 2.0 * residual, alpha)
-        )
-    return fit
+    twice = np.full(equations.cross.shape[1], 2.0)
+    solve = Factored(equations, lambda residual: factored.solve(twice, 2.0 * residual, alpha))
+    return replace(fit, left_out=left_out, factored=solve)
 
 
 def cholesky_fit(
@@ -335,7 +311,7 @@ def left_out_of(
     """
     fit = cholesky_fit(equations, alpha, settings, fitted) if alpha > 0.0 else None
     if fit is None:
-        fit = _eigen_fit(equations, alpha, settings, RidgePath(equations, settings.fit_intercept))
+        fit = _eigen_fit(RidgePath(equations, settings.fit_intercept), alpha, settings)
     return fit.left_out
 
 

@@ -70,11 +70,11 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     space = space_of(first.blocks, batch.weights, settings, span)
     design = sparse_design(last.blocks)
 
-    def solve(own: Array | None, settings: Settings) -> tuple[Fit, Solution, Array]:
+    def solve(own: Array | None, settings: Settings) -> tuple[Solution, Solution, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
         training = TrainingSet(space, targets, own, settings)
-        one = fit_squared(training, training.sums())
+        one = fit_squared(training, training.sums()).solution
         scores = np.empty_like(targets, dtype=np.float64)
         for part, features in first.blocks.fresh():
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
@@ -99,10 +99,10 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
         weights=together,
         intercept=FIRST_SHARE * one.intercept + two.intercept,
         # Each stage has a problem of its own: both numbers are sums over the two.
-        objective=one.solution.objective + two.objective,
-        gap=one.solution.gap + two.gap,
-        converged=one.solution.converged and two.converged,
-        settled=one.solution.converged and two.settled,
-        solver=f"two stages: {one.solution.solver}, {two.solver}",
+        objective=one.objective + two.objective,
+        gap=one.gap + two.gap,
+        converged=one.converged and two.converged,
+        settled=one.converged and two.settled,
+        solver=f"two stages: {one.solver}, {two.solver}",
     )
     return Fit(float(settings.alpha), solution, held_out=held_out)

@@ -78,7 +78,7 @@ def _even(count: int, size: int) -> Iterator[slice]:
 def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
     """A whole data set in epochs, each in a random order of its own. Nothing is certified."""
     stochastic = Stochastic.start(frozen, batch.targets.shape[1], settings)
-    stochastic.fit(batch.rows, batch.targets, batch.weights, settings)
+    stochastic.fit(batch, settings)
     if settings.loss.link is None and len(batch.targets) < UNSEEN_STEPS * _size_of(settings):
         unseen = _held_out_scores(frozen, batch, settings)
         if unseen is not None:
@@ -93,14 +93,13 @@ def _held_out_scores(
 
     Copies of a row are held out together. None where there are no rows on one of the sides.
     """
-    counted = np.ones(len(batch.targets)) if batch.weights is None else batch.weights
+    counted = batch.own_weights
     chosen = row_keys(batch.rows, settings.seed) % np.uint64(5) == 0
     held, others = (np.flatnonzero(own & (counted > 0)) for own in (chosen, ~chosen))
     if not len(held) or not len(others):
         return None
-    fitted, unseen = batch.part(others), batch.part(held)
-    trial = Stochastic.start(frozen, batch.targets.shape[1], settings)
-    trial.fit(fitted.rows, fitted.targets, fitted.weights, settings)
+    trial, unseen = Stochastic.start(frozen, batch.targets.shape[1], settings), batch.part(held)
+    trial.fit(batch.part(others), settings)
     scores = np.tile(trial.state.mean_intercept, (len(held), 1))
     for columns, features in frozen.walk(unseen.rows):
         scores += features @ trial.state.mean_weights[columns].astype(features.dtype)
@@ -132,10 +131,10 @@ class Stochastic:
         state = StochasticState.at(weights, intercept, steps)
         return cls(frozen, state, recent=_recent(settings))
 
-    def fit(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
+    def fit(self, batch: Batch, settings: Settings) -> None:
         """Several epochs over all rows, each in a random order of its own."""
         random = Words(settings.seed, 0, Stream.STOCHASTIC_ORDER).generator()
-        places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+        (rows, targets, weights), places = batch, batch.counted_places
         size = _size_of(settings)
         n_batches = -(-len(places) // size)
         usual = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))
@@ -143,36 +142,24 @@ class Stochastic:
         for epoch in range(epochs):
             for chosen, block in _shuffled(rows, places, size, random):
                 own = None if weights is None else weights[chosen]
-                self._step(block, targets[chosen], own, settings, unseen=epoch == 0)
+                self._step(Batch(block, targets[chosen], own), settings, unseen=epoch == 0)
             settings.progress("epochs over the rows", epoch + 1, epochs)
 
-    def add(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
-        for part in block_slices(rows.shape[0], _size_of(settings)):
-            own = None if weights is None else weights[part]
-            if own is None or own.any():
-                self._step(rows[part], targets[part], own, settings)
+    def add(self, batch: Batch, settings: Settings) -> None:
+        for part in block_slices(len(batch.targets), _size_of(settings)):
+            some = batch.part(part)
+            if some.weights is None or some.weights.any():
+                self._step(some, settings)
 
-    def _step(
-        self,
-        rows: Matrix,
-        targets: Array,
-        weights: Array | None,
-        settings: Settings,
-        unseen: bool = True,
-    ) -> None:
+    def _step(self, batch: Batch, settings: Settings, unseen: bool = True) -> None:
         """One step; the scores before it are kept where the rows were not fitted before."""
-        own = np.ones(len(targets)) if weights is None else weights
+        targets, own = batch.targets, batch.own_weights
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
         emphasis = (total / len(own)) / (self.weight / self.count)
-        objective = Objective(
-            settings.loss,
-            _alpha_of(settings),
-            settings.fit_intercept,
-            settings.constraint,
-            settings.step,
-        )
-        parts = self._walker(rows)
+        ridge, ball = _alpha_of(settings), settings.constraint
+        objective = Objective(settings.loss, ridge, settings.fit_intercept, ball, settings.step)
+        parts = self._walker(batch.rows)
         scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
         if unseen:
             self.recent.append((scores, targets, own))

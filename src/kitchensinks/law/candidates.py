@@ -7,17 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.tree import DecisionTreeRegressor
 
-from kitchensinks.features.bases import Basis, Union
+from kitchensinks.features.bases import Basis, Trees, Union
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trees import grown_trees
 from kitchensinks.law.trials import DenseFit, GridFits, Score, TrialRows, climb, dense_fit
 from kitchensinks.law.values import what_of
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.numerics.words import Stream, Words
 
 
 class Limit(NamedTuple):
@@ -33,7 +36,6 @@ class Candidate:
 
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
-    given : the basis of the user, whose gamma is learned, or None.
     trees : whether some of the bins are leaves of trees.
     pace : wall-clock seconds of the last trial per nominal second.
     """
@@ -43,7 +45,6 @@ class Candidate:
     limit: Limit
     score: Score
     fits: GridFits | DenseFit | None = None
-    given: Basis | None = None
     trees: bool = False
     pace: float = 1.0
 
@@ -54,7 +55,7 @@ class Candidate:
 
     def frozen(self, task: LearningRows, factor: float, count: int) -> Frozen:
         """Scaler and draw of `count` dense features."""
-        scaler, basis = self.found.features(False, factor, self.given)
+        scaler, basis = self.found.features(False, factor, task.basis)
         draws = max(1, count // basis.features_per_draw)
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
@@ -77,40 +78,34 @@ def with_copies(task: LearningRows, candidate: Candidate) -> float:
     return (1.0 - share) * candidate.error + share * seen
 
 
-def first_look(job: tuple[LearningRows, tuple[Found, bool, Basis | None]]) -> Candidate:
+def first_look(task: LearningRows, law: tuple[Found, bool]) -> Candidate:
     """A law as a candidate, after one trial with one bandwidth factor on few rows."""
-    task, (found, sparse, given) = job
+    found, sparse = law
     limit = affordable(task, sparse)
     if task.asked is None and found.kernel == "linear":
         limit = Limit(task.n_inputs, "one component for each column")
     elif task.asked is not None and not sparse:
-        basis = found.features(False, 1.0, given)[1]
+        basis = found.features(False, 1.0, task.basis)[1]
         limit = limit._replace(components=task.asked * basis.features_per_draw)
     start = Score(math.inf, math.inf, None, 1.0, math.nan, 1)
-    candidate = Candidate(found, sparse, limit, start, None, given)
-    return search(task, "basis", candidate, _first_factor(task, found, sparse), tries=1)
+    candidate = Candidate(found, sparse, limit, start)
+    return search(task, "basis", candidate, _first_factor(task, found, sparse))
 
 
-def wider_look(job: tuple[LearningRows, Candidate]) -> Candidate:
+def wider_look(task: LearningRows, candidate: Candidate) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
-    task, candidate = job
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
     tries = tries if candidate.found.has_bandwidth else 1
     return search(task, "basis", candidate, candidate.score.factor, tries)
 
 
-def again(job: tuple[LearningRows, Candidate]) -> Candidate:
-    """Try the candidate again with more rows and components.
-
-    With many more rows the factor of bins is searched again.
-    """
-    task, candidate = job
-    factor, tries = candidate.score.factor, 1
+def again(task: LearningRows, candidate: Candidate) -> Candidate:
+    """Try the candidate again with more rows and components, and more factors of bins."""
+    if not candidate.sparse:
+        return search(task, "again", candidate, candidate.score.factor)
     few, many = len(task.few.fitted), len(task.data.fitted)
-    if candidate.sparse:
-        factor, _ = grown(candidate.score, few, many)
-        tries = 3 if many > constants.MANY_MORE * few else 1
-    return search(task, "again", candidate, factor, tries)
+    factor, _ = grown(candidate.score, few, many)
+    return search(task, "again", candidate, factor, 3 if many > constants.MANY_MORE * few else 1)
 
 
 def in_reach(task: LearningRows, candidate: Candidate) -> bool:
@@ -124,42 +119,34 @@ def in_reach(task: LearningRows, candidate: Candidate) -> bool:
     return task.used + seconds / limit < constants.LATE_LAST
 
 
-def at_last(job: tuple[LearningRows, Candidate]) -> Candidate:
+def at_last(task: LearningRows, candidate: Candidate) -> Candidate:
     """Try the candidate with nearly as many features as the last fit."""
-    task, candidate = job
-    return search(task, "last", candidate, candidate.score.factor, tries=1)
+    return search(task, "last", candidate, candidate.score.factor)
 
 
 def search(
-    task: LearningRows, stage: str, candidate: Candidate, first: float, tries: int
+    task: LearningRows, stage: str, candidate: Candidate, first: float, tries: int = 1
 ) -> Candidate:
     """The factor of the least held-out error, by `climb` from `first` on, and its ridge."""
     data = task.few if stage == "basis" else task.data
     count = _components(task, stage, candidate, len(data.fitted))
-    near = None if math.isnan(candidate.score.ridge) else candidate.score.ridge
-    tried: dict[float, tuple[Score, GridFits | DenseFit]] = {}
-    known = candidate.score
+    known, trials = candidate.score, 0
+    near = None if math.isnan(known.ridge) else known.ridge
 
-    def one(factor: float) -> tuple[float, float]:
-        nonlocal near
+    def one(factor: float) -> tuple[float, tuple[Score, GridFits | DenseFit | None]]:
+        nonlocal near, trials
         if stage == "basis" and factor == known.factor and math.isfinite(known.error):
-            assert candidate.fits is not None, "a first look keeps its fits"
-            tried[factor] = known, candidate.fits
-            return known.error, factor
+            return known.error, (known, candidate.fits)
         score, fits = _trial(task, data, candidate, factor, count, near)
-        near = score.ridge
+        near, trials = score.ridge, trials + 1
         task.note(stage, in_words(candidate, score), len(data.fitted), score.error)
-        tried[factor] = score, fits
-        return score.error, factor
+        return score.error, (score, fits)
 
     step = constants.SPARSE_STEP if candidate.sparse and stage == "basis" else constants.DENSE_STEP
-    begun = time.monotonic()
-    _, factor, best = climb(one, first, step, tries, lambda: task.late(constants.LATE_AGAIN))
-    score, fits = tried[best]
-    # The score that was known took no time.
-    new = sum(own is not known for own, _ in tried.values())
-    cost = nominal_seconds(task, candidate.sparse, len(data.fitted), count) * max(1, new)
-    pace = (time.monotonic() - begun) / cost if new else candidate.pace
+    begun, late = time.monotonic(), lambda: task.late(constants.LATE_AGAIN)
+    factor, (score, fits) = climb(one, first, step, tries, late)
+    cost = trials * nominal_seconds(task, candidate.sparse, len(data.fitted), count)
+    pace = (time.monotonic() - begun) / cost if trials else candidate.pace
     return replace(candidate, score=score._replace(factor=factor), fits=fits, pace=pace)
 
 
@@ -189,12 +176,49 @@ def bins_of(
     task: LearningRows, candidate: Candidate, factor: float, places: NDArray[np.intp], count: int
 ) -> tuple[Warp, Basis]:
     """Scaler and basis of `count` bins; trees are grown on these rows of the pool."""
-    scaler, grids = candidate.found.features(True, factor, candidate.given)
+    scaler, grids = candidate.found.features(True, factor, task.basis)
     if not candidate.trees:
         return scaler, grids
     of_trees = round(constants.TREES_SHARE * count)
     trees = grown_trees(task, places, scaler, min(constants.TREES, of_trees))
     return scaler, Union([grids, trees], shares=[count - of_trees, of_trees])
+
+
+def grown_trees(task: LearningRows, places: NDArray[np.intp], scaler: Warp, count: int) -> Trees:
+    """Trees on these rows of the pool, whose leaves are bins that divide the targets.
+
+    Each tree takes a subsample of the rows, and each node the best cut of a random part of the
+    columns, by the squared error of all outputs. Only the cuts are kept: the weights of the leaves
+    are fitted together.
+    """
+    data = task.data
+    rows = np.asarray(scaler.apply(data.rows[places], np.float32))
+    targets, own = data.targets[places], data.weights_of(places)
+    size = max(2, min(int(constants.TREE_SHARE * len(rows)), constants.TREE_ROWS))
+
+    def one(tree: int) -> DecisionTreeRegressor:
+        random = Words(task.seed, tree, Stream.TREES).generator()
+        taken = random.choice(len(rows), size, replace=False)
+        model = DecisionTreeRegressor(
+            max_features=constants.TREE_COLUMNS,
+            max_leaf_nodes=constants.TREE_LEAVES,
+            random_state=int(random.integers(2**31)),
+        )
+        weights = None if own is None else own[taken]
+        # The parameters are ours: to check them takes a quarter of the time of a small tree.
+        with config_context(skip_parameter_validation=True):
+            return model.fit(rows[taken], targets[taken], sample_weight=weights, check_input=False)
+
+    trees = [model.tree_ for model in in_order(one, range(count))]
+    most = max(tree.node_count for tree in trees)
+    column = np.full((count, most), -1, np.int32)
+    cut = np.zeros((count, most))
+    below, above = (np.tile(np.arange(most, dtype=np.int32), (count, 1)) for _ in range(2))
+    for k, tree in enumerate(trees):
+        inner = np.flatnonzero(tree.children_left >= 0)
+        column[k, inner], cut[k, inner] = tree.feature[inner], tree.threshold[inner]
+        below[k, inner], above[k, inner] = tree.children_left[inner], tree.children_right[inner]
+    return Trees(column, cut, below, above)
 
 
 def with_trees(task: LearningRows, grids: Candidate) -> Candidate:
@@ -274,8 +298,9 @@ def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
         # Many classes need as many grids as one output, and each grid costs more.
         seconds *= task.targets.shape[1] ** constants.OUTPUTS_POWER
         grids = seconds / nominal_seconds(task, sparse, task.counted, 1)
-        most = min(constants.MOST_GRIDS, _most_grids_by_memory(task))
-        count, most = int(grids), int(min(most, most_exported(task)))
+        held = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
+        held = max(constants.FEWEST_GRIDS, int(held))
+        count, most = int(grids), int(min(constants.MOST_GRIDS, held, most_exported(task)))
     else:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * constants.GRAM_COST)
@@ -304,9 +329,11 @@ def in_time(task: LearningRows, candidate: Candidate, share: float = 1.0) -> Lim
     whole = task.learned.time_limit
     if whole is None or task.asked is not None:
         return limit
-    left = whole - (time.monotonic() - task.request.started)
-    # All rows are mapped, whatever the number of components.
-    left -= _mapping(task, candidate)
+    # All rows are mapped, whatever the number of components: some of them tell how long it takes.
+    rows, begun = task.sample[: constants.MAPPED], time.monotonic()
+    candidate.found.warp.apply(rows, np.float32)
+    mapping = (time.monotonic() - begun) * task.source.shape[0] / len(rows)
+    left = whole - (time.monotonic() - task.request.started) - mapping
     seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
     count = limit.components
     while count > _fewest(candidate.sparse):
@@ -319,22 +346,9 @@ def in_time(task: LearningRows, candidate: Candidate, share: float = 1.0) -> Lim
     return Limit(count - count % 2, f"stopped at {count - count % 2} components, by the time limit")
 
 
-def _mapping(task: LearningRows, candidate: Candidate) -> float:
-    """Seconds for mapping the columns of all rows, extrapolated from some rows."""
-    rows, begun = task.sample[: constants.MAPPED], time.monotonic()
-    candidate.found.warp.apply(rows, np.float32)
-    return float((time.monotonic() - begun) * task.source.shape[0] / len(rows))
-
-
 def _most_by_memory(task: LearningRows) -> int:
     """Features whose Gram fits: a fit holds about six arrays of its size."""
     return int(math.sqrt(task.request.memory / 50.0))
-
-
-def _most_grids_by_memory(task: LearningRows) -> int:
-    """Grids whose bins fit, of all rows."""
-    most = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
-    return max(constants.FEWEST_GRIDS, int(most))
 
 
 def most_exported(task: LearningRows) -> float:
@@ -384,23 +398,15 @@ def ridge_for(task: LearningRows, candidate: Candidate, count: int) -> float:
     return fit.ridge * tried / count if task.classes else fit.ridge_of_more
 
 
-class Stages(NamedTuple):
-    """Dense features, then bins for what they leave: the held-out error, and the second ridge."""
+def try_stages(task: LearningRows, first: Candidate, last: Candidate) -> tuple[float, float]:
+    """Held-out error and second ridge of dense features, then bins for what they leave.
 
-    first: Candidate
-    last: Candidate
-    error: float
-    ridge: float
-
-
-def try_stages(task: LearningRows, first: Candidate, last: Candidate) -> Stages:
-    """Fit both stages on the pool, each with the factor and components of its last trial."""
-    data, size = task.data, len(task.data.fitted)
+    On the pool, each with the factor and components of its last trial.
+    """
     assert isinstance(first.fits, DenseFit), "dense features were tried again"
     assert isinstance(last.fits, GridFits), "bins were tried again"
-    left = data.targets - FIRST_SHARE * first.fits.scores(data.rows)
-    grids = last.score.components
+    left = task.data.targets - FIRST_SHARE * first.fits.scores(task.data.rows)
     error, ridge, _ = last.fits.best(last.score.ridge, targets=left)
-    name = f"{first.score.components} features, then {grids} grids, ridge {ridge:.2g}"
-    task.note("stages", name, size, error)
-    return Stages(first, last, error, ridge)
+    counts = f"{first.score.components} features, then {last.score.components} grids"
+    task.note("stages", f"{counts}, ridge {ridge:.2g}", len(task.data.fitted), error)
+    return error, ridge

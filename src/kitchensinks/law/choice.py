@@ -18,18 +18,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis
+from kitchensinks.fitting.settings import silent
 from kitchensinks.law import constants
-from kitchensinks.law.candidates import nominal_seconds
-from kitchensinks.law.copies import counting, in_words, many, one_of_each, which
+from kitchensinks.law.candidates import (
+    Candidate,
+    again,
+    at_last,
+    first_look,
+    in_reach,
+    in_words,
+    most_exported,
+    nominal_seconds,
+    wider_look,
+)
+from kitchensinks.law.copies import counting, many, one_of_each, which
+from kitchensinks.law.copies import in_words as copies_in_words
 from kitchensinks.law.directions import by_gradients, turned
-from kitchensinks.law.ending import Bins, chosen, of_few, with_basis
+from kitchensinks.law.ending import Bins, chosen, with_basis
 from kitchensinks.law.few import best_of_few
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, learn_scales, short_run, tried_maps, with_members
-from kitchensinks.law.rounds import best_maps, candidates_of, tried_again
+from kitchensinks.law.maps import (
+    Found,
+    allowed,
+    even,
+    learn_scales,
+    plain_map,
+    short_run,
+    tried_maps,
+    with_members,
+)
+from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
+from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Law, Request
 from kitchensinks.problem.targets import Batch
 
@@ -43,30 +64,29 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
     batch, copies = one_of_each(batch, request.seed)
-    if copies is not None and many(copies):
-        warnings.warn(in_words(copies), stacklevel=4)
+    if many(copies):
+        warnings.warn(copies_in_words(copies), stacklevel=4)
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
-    if _is_small(learned, batch):
-        few = best_of_few(learned, batch, request)
-        found = few if isinstance(few, str) else of_few(few, batch)
+    few = batch.counted < constants.FEW_ROWS or batch.rows.shape[1] > constants.MOST_COLUMNS
+    if few and _compared(learned):
+        found = best_of_few(learned, batch, request)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
-    task, basis = LearningRows.of(batch, request, learned), learned.basis
+    task = LearningRows(batch, request, learned)
     task.copied = which(batch, copies)
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
     if task.split:
         task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
-    runs = task.early(constants.LATE_MAPS, short_run, _tried(task, basis))
-    founds = _learned(task, basis, best_maps([run for run in runs if run is not None]))
+    founds = _learned(task, best_maps(_short_runs(task)))
     trend = find_trend(task, founds[0])
     left = task.without(trend)
-    if basis is not None and not basis.open_bandwidth:
-        law, bins = with_basis(left, basis, with_members(left, founds[0]))
+    if task.basis is not None and not task.basis.open_bandwidth:
+        law, bins = with_basis(left, task.basis, with_members(left, founds[0]))
     else:
-        candidates = candidates_of(left, basis, founds)
-        law, bins = chosen(left, basis, candidates, tried_again(left, candidates))
+        candidates = candidates_of(left, founds)
+        law, bins = chosen(left, candidates, tried_again(left, candidates))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
 
 
@@ -76,43 +96,31 @@ def _compared(learned: Learned) -> bool:
     return learned.law == "ard" and (basis is None or basis.open_bandwidth)
 
 
-def _is_small(learned: Learned, batch: Batch) -> bool:
-    """Whether laws are compared by cross-validation with exact kernels."""
-    few = batch.counted < constants.FEW_ROWS or batch.rows.shape[1] > constants.MOST_COLUMNS
-    return few and _compared(learned)
+def _short_runs(task: LearningRows) -> list[Found]:
+    """The maps of each kernel with the scales of short runs."""
+    tried = [(kernel, name) for kernel in task.kernels for name in tried_maps(task, kernel)]
+    runs = task.early(constants.LATE_MAPS, short_run, tried)
+    return [run for run in runs if run is not None]
 
 
-def _tried(task: LearningRows, basis: Basis | None) -> list[tuple[str, str]]:
-    """The kernels and maps whose short runs are compared."""
-    kernels: tuple[str, ...] = ("laplacian", "gaussian")
-    if basis is not None:
-        kernels = (basis.metric,)
-    elif task.learned.law == "agop":
-        kernels = ("gaussian",)
-    return [(kernel, name) for kernel in kernels for name in tried_maps(task, kernel)]
-
-
-def _learned(task: LearningRows, basis: Basis | None, best: list[Found]) -> list[Found]:
+def _learned(task: LearningRows, best: list[Found]) -> list[Found]:
     """The maps with learned scales, and rotations of wide tables."""
     if task.learned.law == "agop":
-        return [by_gradients(task, best[0], basis)]
+        return [by_gradients(task, best[0])]
     founds = learn_scales(task, best)
-    gaussian = basis is None or basis.metric == "gaussian"
     many = task.n_inputs > constants.MOST_TURNED
-    if task.wide and not many and gaussian and _time_to_turn(task):
+    if task.wide and not many and "gaussian" in task.kernels and _time_to_turn(task):
         founds += turned(task, allowed(task, *_TURNED, best[0].map))
     return founds
 
 
 def _time_to_turn(task: LearningRows) -> bool:
-    """Whether a round of directions fits into the time limit.
-
-    Its gradients and eigenvectors take about as long as its fit.
-    """
+    """Whether a round of directions fits into the time limit."""
     limit = task.learned.time_limit
     if limit is None:
         return True
     rows = min(constants.SLOPE_FITTED, len(task.data.fitted))
+    # Gradients and eigenvectors take about as long as the fit.
     seconds = 2.0 * nominal_seconds(task, False, rows, constants.SLOPE_FEATURES)
     late = task.used + seconds / limit >= constants.LATE_LAST
     return not (late or task.late(constants.LATE_TURNS))
@@ -156,3 +164,160 @@ def _chance(task: LearningRows, mean: float) -> str | None:
         f"Nothing that was tried is clearly better on {held:.0f} held-out rows than the mean of "
         f"the targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
     )
+
+
+def best_maps(runs: list[Found]) -> list[Found]:
+    """The best map of each kernel that is not hopeless, of the short runs."""
+    best = []
+    for kernel in dict.fromkeys(run.kernel for run in runs):
+        own = [run for run in runs if run.kernel == kernel]
+        best.append(own[first_best([run.run_error for run in own])])
+    # Bins gain from more rows than a batch has, so the first kernel is always kept.
+    most = constants.HOPELESS * best[0].run_error
+    return best[:1] + [run for run in best[1:] if run.run_error <= most]
+
+
+def _takes_bins(task: LearningRows) -> bool:
+    if task.request.stream or not (task.basis is None or task.basis.sparse):
+        return False
+    asked = constants.FEWEST_GRIDS if task.asked is None else task.asked
+    fits = most_exported(task) >= asked
+    if not fits and task.basis is not None:
+        raise ValueError(
+            f"exportable=True, and the bins of {task.source.shape[0]:,} rows in {asked} grids may "
+            "be more than the 2 GB of an ONNX file: use a dense basis such as ks.Fourier(), or "
+            "leave exportable=False."
+        )
+    return fits
+
+
+def candidates_of(task: LearningRows, founds: list[Found]) -> list[Candidate]:
+    """Bins and features of every law, with the factor and ridge of the least held-out error."""
+    jobs = _jobs(task, founds)
+    tried = task.early(constants.LATE_FACTORS, first_look, jobs)
+    begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
+    looks = [look for _, look in begun]
+    _note_runs(task, [job for job, _ in begun], looks)
+    least = constants.HOPELESS_FIRST * min(look.score.error for look in looks)
+    hopeful = [one for one in looks if one.score.error <= least or _leads(one, founds)]
+    if task.late(constants.LATE_FACTORS):
+        return hopeful
+    wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
+    return [found or look for found, look in zip(wider, hopeful, strict=True)]
+
+
+def _leads(candidate: Candidate, founds: list[Found]) -> bool:
+    """Whether these are dense features of the scales with the least error in the short runs.
+
+    Those compare kernels, whereas a first look compares bins with features of one bandwidth, which
+    may be far from the best one.
+    """
+    # Directions of wide tables have errors of other fits.
+    runs = [found for found in founds if found.start is not None] or founds
+    best = first_best([found.run_error for found in runs])
+    return not candidate.sparse and candidate.found is runs[best]
+
+
+def _jobs(task: LearningRows, founds: list[Found]) -> list[tuple[Found, bool]]:
+    """Every law with bins (True), with dense features or with both."""
+    plain, basis = _plain(task), task.basis
+    bins = []
+    if _takes_bins(task):
+        bins = [found for found in founds + plain if found.kernel == "laplacian"]
+    # Equal scales of the Laplacian kernel are tried with bins only; dense ones use the Gaussian.
+    dense = founds + [found for found in plain if basis is not None or found.kernel != "laplacian"]
+    jobs = [(found, True) for found in bins]
+    if basis is None or not basis.sparse:
+        jobs += [(found, False) for found in dense]
+    if task.wide and task.learned.time_limit is not None:
+        # The first job always runs, and bins of many columns seldom win.
+        jobs.sort(key=lambda job: job[1])
+    return jobs
+
+
+def _note_runs(task: LearningRows, jobs: list[tuple[Found, bool]], looks: list[Candidate]) -> None:
+    """Record which candidate wins on runs of rows, and which on the last rows.
+
+    Only if the last rows are held out because of a date column that nobody named. looks: the
+    candidates of the jobs, scored on the last rows.
+    """
+    if not task.request.order.dated or task.late(constants.LATE_FACTORS):
+        return
+    request = replace(task.request, order=NO_ORDER, progress=silent)
+    by_runs = LearningRows(task.given, request, task.learned).without(task.trend)
+    tried = by_runs.early(constants.LATE_FACTORS, first_look, jobs)
+    theirs = [look for look in tried if look is not None]
+    for words, found in (("runs of rows", theirs), ("the last rows", looks)):
+        first = found[first_best([one.score.error for one in found])]
+        text = f"first by {words}: {in_words(first, first.score)}"
+        task.note("split", text, len(by_runs.few.fitted), first.score.error)
+
+
+def _plain(task: LearningRows) -> list[Found]:
+    """The laws without learned scales: equal scales, and the linear model."""
+    if task.basis is not None:
+        return [even(task, task.basis.metric, plain_map(task))]
+    names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
+    founds = [even(task, "gaussian", name) for name in names]
+    if not task.wide:
+        founds.append(even(task, "laplacian", names[0]))
+    if task.linear:
+        founds.append(even(task, "linear", plain_map(task)))
+    return founds
+
+
+def tried_again(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates near the least error, tried again with more rows and components."""
+    close = _near(task, candidates)
+    many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
+    more = many or (task.effort.twice and len(close) > 1)
+    if not more or task.late(constants.LATE_AGAIN):
+        return close
+    reached = [candidate for candidate in close if in_reach(task, candidate)]
+    found = [one for one in task.early(constants.LATE_AGAIN, again, reached) if one is not None]
+    if not found or task.late(constants.LATE_AGAIN):
+        return found or close
+    return _duel(task, found)
+
+
+def _near(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
+    """Those near the least error, and of bins those near the best of them."""
+    least = min(candidate.error for candidate in candidates)
+    near = [one for one in candidates if one.error < constants.CLOSE * least]
+    bins = constants.CLOSE_BINS * min((one.error for one in near if one.sparse), default=math.inf)
+    near = [one for one in near if not one.sparse or one.error <= bins]
+    if task.wide and not any(map(_even, near)):
+        # Equal scales gain more from further features than rotations do.
+        plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
+        near += _first_best(plain)
+    return near
+
+
+def _first_best(candidates: list[Candidate]) -> list[Candidate]:
+    """The candidate of least error in a list of one, or an empty list."""
+    if not candidates:
+        return []
+    return [candidates[first_best([one.error for one in candidates])]]
+
+
+def _even(candidate: Candidate) -> bool:
+    """Whether all columns have the same scale, in a kernel."""
+    return candidate.found.scaling == "equal" and candidate.found.kernel != "linear"
+
+
+def _duel(task: LearningRows, close: list[Candidate]) -> list[Candidate]:
+    """The best law with equal scales and the best of the others with nearly as many features as the
+    last fit has, where those are many more than were tried and both are close; else all.
+
+    In wide tables alone: elsewhere equal scales are rarely close, and the fits cost too much.
+    """
+    if not task.wide:
+        return close
+    least = min(candidate.error for candidate in close)
+    dense = [one for one in close if not one.sparse]
+    pair = _first_best([one for one in dense if _even(one)])
+    pair += _first_best([one for one in dense if not _even(one)])
+    far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
+    if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
+        return close
+    return task.together(at_last, pair)

@@ -5,11 +5,13 @@ weight of all its copies; the last fit has all rows.
 """
 
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.law import constants
+from kitchensinks.law.splits import some_of
 from kitchensinks.law.values import Law
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
@@ -25,8 +27,7 @@ def one_of_each(batch: Batch, seed: int) -> tuple[Batch, Copies | None]:
     counted = batch.counted_places
     part = constants.POOL / len(counted)
     if part < 1.0:
-        order = Words(seed, 2**32, Stream.LAW_HOLD_OUT).permutation(len(counted))
-        some = np.sort(counted[order[: constants.POOL]])
+        some = some_of(counted, constants.POOL, Words(seed, 2**32, Stream.LAW_HOLD_OUT))
         few = _copies(batch, some, row_keys(batch.rows[some], seed))
         if few is None or few.share < part * constants.MANY_COPIES:
             return batch, None
@@ -48,7 +49,7 @@ def _copies(batch: Batch, places: NDArray[np.intp], keys: NDArray[np.uint64]) ->
     return found if found is not None and found.made else None
 
 
-def many(copies: Copies | None) -> bool:
+def many(copies: Copies | None) -> TypeGuard[Copies]:
     """Whether so many rows are copies that they count as weights and a warning is due."""
     return copies is not None and copies.share >= constants.MANY_COPIES
 
@@ -56,7 +57,7 @@ def many(copies: Copies | None) -> bool:
 def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
     """Which rows of a batch that `one_of_each` has left have copies; None where few have, or where
     all have as many, so that they were made."""
-    if copies is None or not many(copies):
+    if not many(copies):
         return None
     count = np.bincount(copies.group)
     if not np.ptp(count):

@@ -9,7 +9,6 @@ features along columns that vary together (neighbouring pixels), and not along n
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import TrialRows, dense_fit, first_best
+from kitchensinks.law.trials import dense_fit, first_best
 from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
@@ -97,57 +96,9 @@ def directions(products: Floats, rank: int | None) -> Floats:
     return np.asarray(vectors[:, :rank] * np.sqrt(values[:rank] / values[0]))
 
 
-def learn_directions(
-    data: TrialRows,
-    warp: Warp,
-    basis: Basis,
-    count: int,
-    seed: int,
-    rounds: int,
-    rank: int | None,
-    late: Callable[[], bool] = lambda: False,
-) -> tuple[Warp, list[float]]:
-    """The map of the round with the least held-out error, and the errors of all rounds.
-
-    warp: a map without factors; basis: resolved anew in every round, so that its bandwidth follows
-    the scales. The columns are scaled, or, where a rank is given, the rows turned, to so many
-    directions in the last round. All directions are a law to choose or not: rounds end where the
-    error hardly falls, or where it is late().
-    """
-    best, least = warp, math.inf
-    errors: list[float] = []
-    current, width = warp, len(warp.factor)
-    whole = rank is None or rank >= width
-    places = data.fitted[: constants.SLOPE_ROWS]
-    own = data.weights_of(places)
-    for step in range(rounds + 1):
-        shown = current.apply(data.rows[places], np.float32)
-        few = None if own is None else own[:2000]
-        resolved = basis.resolve(shown[:2000].astype(np.float64), few)
-        draws = max(1, count // basis.features_per_draw)
-        kind = np.dtype(np.float32)
-        frozen = Frozen(current, resolved, seed, current.width, draws, kind)
-        fit = dense_fit(data, frozen)
-        errors.append(fit.error)
-        falls = fit.error < constants.FALLING * least
-        if lower(fit.error, least) or (step == rounds and not whole):
-            best, least = current, fit.error
-        if step == rounds or (whole and not falls) or late():
-            break
-        products = gradient_products(frozen, fit.weights, shown, own)
-        # From slopes along what was drawn from to slopes along the columns of the map.
-        if current.rotation.size:
-            products = current.rotation @ products @ current.rotation.T
-        else:
-            products *= np.outer(current.factor, current.factor)
-        found = directions(products, rank if rank is None or step == rounds - 1 else width)
-        current = warp.times(found) if found.ndim == 1 else warp.turned(found)
-    return best, errors
-
-
-def by_gradients(task: LearningRows, short: Found, basis: Basis | None) -> Found:
+def by_gradients(task: LearningRows, short: Found) -> Found:
     """Scales or directions (`Learned.rank`) from the gradients of fitted functions of a basis."""
-    own = Fourier(kernel=short.kernel) if basis is None else basis
+    own = Fourier(kernel=short.kernel) if task.basis is None else task.basis
     rounds = max(1, task.effort.steps // 7)
     return _along_slopes(task, short.kernel, short.map, own, rounds, task.learned.rank)
 
@@ -158,8 +109,7 @@ def turned(task: LearningRows, names: tuple[str, ...]) -> list[Found]:
     basis = Fourier(form="paired", projection="orthogonal")
     width = task.n_inputs
 
-    def along(job: tuple[LearningRows, str]) -> Found:
-        own, name = job
+    def along(own: LearningRows, name: str) -> Found:
         return _along_slopes(own, "gaussian", name, basis, constants.TURNS, width)
 
     found = zip(names, task.early(constants.LATE_TURNS, along, names), strict=True)
@@ -184,28 +134,43 @@ def turned(task: LearningRows, names: tuple[str, ...]) -> list[Found]:
 def _along_slopes(
     task: LearningRows, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
 ) -> Found:
-    most = int(task.effort.share * constants.SLOPE_FITTED)
+    """The map of the round with the least held-out error.
+
+    The basis is resolved anew in every round, so that its bandwidth follows the scales. The columns
+    are scaled, or, where a rank is given, the rows turned, to so many directions in the last round.
+    All directions are a law to choose or not: rounds end where the error hardly falls.
+    """
+    most, count = int(task.effort.share * constants.SLOPE_FITTED), constants.SLOPE_FEATURES
     data = replace(task.data, fitted=task.data.fitted[:most])
-    plain = mapped(task, name)
-    learned, errors = learn_directions(
-        data,
-        plain,
-        basis,
-        constants.SLOPE_FEATURES,
-        task.seed,
-        rounds,
-        rank,
-        lambda: task.late(constants.LATE_TURNS),
-    )
-    for k, error in enumerate(errors):
-        task.note(
-            "slopes",
-            f"{name}, round {k}, {constants.SLOPE_FEATURES} features",
-            len(data.fitted),
-            error,
-        )
-    name = f"slopes-turned {name}" if learned.rotation.size else name
-    return _found(task, kernel, name, learned, errors)
+    plain = best = current = mapped(task, name)
+    errors: list[float] = []
+    least, width = math.inf, len(plain.factor)
+    whole = rank is None or rank >= width
+    places = data.fitted[: constants.SLOPE_ROWS]
+    own, few = data.weights_of(places), data.weights_of(places[:2000])
+    for step in range(rounds + 1):
+        shown = current.apply(data.rows[places], np.float32)
+        resolved = basis.resolve(shown[:2000].astype(np.float64), few)
+        draws, kind = max(1, count // basis.features_per_draw), np.dtype(np.float32)
+        frozen = Frozen(current, resolved, task.seed, current.width, draws, kind)
+        fit = dense_fit(data, frozen)
+        errors.append(fit.error)
+        task.note("slopes", f"{name}, round {step}, {count} features", len(data.fitted), fit.error)
+        falls = fit.error < constants.FALLING * least
+        if lower(fit.error, least) or (step == rounds and not whole):
+            best, least = current, fit.error
+        if step == rounds or (whole and not falls) or task.late(constants.LATE_TURNS):
+            break
+        products = gradient_products(frozen, fit.weights, shown, own)
+        # From slopes along what was drawn from to slopes along the columns of the map.
+        if current.rotation.size:
+            products = current.rotation @ products @ current.rotation.T
+        else:
+            products *= np.outer(current.factor, current.factor)
+        found = directions(products, rank if rank is None or step == rounds - 1 else width)
+        current = plain.times(found) if found.ndim == 1 else plain.turned(found)
+    name = f"slopes-turned {name}" if best.rotation.size else name
+    return _found(task, kernel, name, best, errors)
 
 
 def _found(task: LearningRows, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:

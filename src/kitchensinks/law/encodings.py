@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.law import constants
 from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
+from kitchensinks.law.splits import some_of
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
@@ -67,22 +67,16 @@ def free_text(columns: Columns) -> list[str]:
     return [encoder.name for encoder in columns.encoders if not encoder.exportable]
 
 
-def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """At most POOL of the places, in their order."""
-    if len(places) <= constants.POOL:
-        return places
-    order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(places))
-    return np.sort(places[order[: constants.POOL]])
-
-
 def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     """The encoding with the lowest held-out error after a short run of learning scales; the
     first where it is as good."""
-    places = _sampled(batch.counted_places)
+    words = Words(0, 0, Stream.ENCODING_SAMPLE)
+    places = some_of(batch.counted_places, constants.POOL, words)
 
     def error(way: Rows) -> float:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
-        return short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
+        task = LearningRows(sample, request, Learned())
+        return short_run(task, ("laplacian", "squash")).run_error
 
     errors = list(in_order(error, ways))
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)

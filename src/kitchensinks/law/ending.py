@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
     Candidate,
-    Stages,
+    Limit,
     affordable,
     again,
     bins_of,
@@ -25,7 +24,6 @@ from kitchensinks.law.candidates import (
     with_copies,
     with_trees,
 )
-from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import GridFits, first_best, preferred
@@ -37,75 +35,66 @@ from kitchensinks.problem.targets import Batch
 Bins = NDArray[np.int32] | None
 
 
-class Ending(NamedTuple):
-    """The parts of the final law: scales, scaler, basis, number of draws, and the reason for it.
+def _law(
+    task: LearningRows,
+    found: Found,
+    features: tuple[Warp, Basis],
+    draws: int,
+    factor: float,
+    ridges: tuple[float, float],
+    reason: str,
+    trees: bool = False,
+) -> tuple[Law, Bins]:
+    """The law for all rows, and their bins.
 
-    factor : multiplies the learned scales; ridge, second : λ of the fit and of its second stage.
+    features: scaler and basis; factor: multiplies the learned scales; ridges: λ of the fit and of
+    its second stage; reason: why there are not more draws.
     """
-
-    found: Found
-    scaler: Warp
-    basis: Basis
-    draws: int
-    factor: float
-    ridge: float
-    reason: str
-    second: float = math.nan
-
-    def law(self, task: LearningRows) -> tuple[Law, Bins]:
-        """The law for all rows, and their bins."""
-        found = self.found
-        record = Record(
-            found.map,
-            found.kernel,
-            len(found.scales),
-            self.factor,
-            found.mean_scales,
-            importances(task, found),
-            tuple(task.trials),
-            self.reason,
-            found.scaling,
-        )
-        dtype = np.dtype(task.request.dtype or np.float32)
-        frozen = Frozen(self.scaler, self.basis, task.seed, self.scaler.width, self.draws, dtype)
-        features, bins = frozen.with_bins(task.source, task.weights)
-        return Law(features, self.ridge, self.second, record), bins
+    record = Record(
+        found.map,
+        found.kernel,
+        len(found.scales),
+        factor,
+        found.mean_scales,
+        importances(task, found),
+        tuple(task.trials),
+        reason,
+        found.scaling,
+        trees,
+    )
+    (scaler, basis), dtype = features, np.dtype(task.request.dtype or np.float32)
+    frozen = Frozen(scaler, basis, task.seed, scaler.width, draws, dtype)
+    frozen, bins = frozen.with_bins(task.source, task.weights)
+    return Law(frozen, *ridges, record), bins
 
 
 def chosen(
-    task: LearningRows, basis: Basis | None, candidates: list[Candidate], close: list[Candidate]
+    task: LearningRows, candidates: list[Candidate], close: list[Candidate]
 ) -> tuple[Law, Bins]:
     """The law of the best of the close candidates, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     if task.copied is None:
         kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     else:
-        kept = _with_copies(task, close)
-    if (leaves := _with_trees(task, basis, candidates, close)) is not None:
+        # The error is of rows without a copy among the fitted ones, because copies may be made.
+        # Where they are not, some of the rows to come have one, which a law that follows single
+        # rows knows: of about the least errors, that is the best where copies come again.
+        even = [one for one in close if one.error <= constants.EVEN * min(errors)]
+        kept = even[first_best([with_copies(task, one) for one in even])]
+    if (leaves := _with_trees(task, candidates, close)) is not None:
         return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
-    stages = task.request.stages and not task.request.stream and basis is None
+    stages = task.request.stages and not task.request.stream and task.basis is None
     stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
     if stages and kept is close[first_best(errors)]:
-        both = _both(task, close)
+        both = _in_stages(task, close)
         if both is not None:
-            return _in_stages(task, both)
+            return both
     return _kept(task, kept)
 
 
-def _with_copies(task: LearningRows, close: list[Candidate]) -> Candidate:
-    """Of candidates with about the least error, that which is best where copies come again.
-
-    The error is of rows without a copy among the fitted ones, because copies may be made. Where
-    they are not, some of the rows to come have one, which a law that follows single rows knows.
-    """
-    least = min(one.error for one in close)
-    even = [one for one in close if one.error <= constants.EVEN * least]
-    return even[first_best([with_copies(task, one) for one in even])]
-
-
 def _with_trees(
-    task: LearningRows, basis: Basis | None, candidates: list[Candidate], close: list[Candidate]
+    task: LearningRows, candidates: list[Candidate], close: list[Candidate]
 ) -> Candidate | None:
     """The best bins with leaves of trees among them, if these are clearly better; else None.
 
@@ -116,10 +105,10 @@ def _with_trees(
     """
     near, others = _best_bins(close), _best_bins(candidates)
     bins = near or others
-    if bins is None or not _allows_trees(task, basis) or _is_matched(bins, close):
+    if bins is None or not _allows_trees(task) or _is_matched(bins, close):
         return None
     if near is None and len(task.few.fitted) < len(task.data.fitted):
-        bins = again((task, bins))
+        bins = again(task, bins)
     found = with_trees(task, bins)
     better = found.score.error < constants.TREES_BETTER * bins.score.error
     dense = min((one.error for one in close if not one.sparse), default=math.inf)
@@ -132,10 +121,10 @@ def _best_bins(candidates: list[Candidate]) -> Candidate | None:
     return sparse[first_best([one.error for one in sparse])] if sparse else None
 
 
-def _allows_trees(task: LearningRows, basis: Basis | None) -> bool:
+def _allows_trees(task: LearningRows) -> bool:
     """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
     and there is time."""
-    open_law = task.request.stages and task.asked is None and basis is None
+    open_law = task.request.stages and task.asked is None and task.basis is None
     return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
 
 
@@ -157,7 +146,7 @@ def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
         score = score._replace(ridge=ridge)
-    scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
+    scaler, basis = kept.found.features(kept.sparse, factor, task.basis)
     if task.asked is None:
         count, reason = enough(in_time(task, kept), score, kept.sparse)
         draws = max(1, count // basis.features_per_draw)
@@ -167,10 +156,9 @@ def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
     if kept.trees:
         scaler, basis = bins_of(task, kept, factor, np.arange(len(task.places)), draws)
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
-    law, bins = Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
-    assert law.record is not None, "a law that was learned"
-    record = replace(law.record, trees=kept.trees)
-    return replace(law, record=record, held=_unseen(task, kept)), bins
+    ridges = ridge, math.nan
+    law, bins = _law(task, kept.found, (scaler, basis), draws, factor, ridges, reason, kept.trees)
+    return replace(law, held=_unseen(task, kept)), bins
 
 
 def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
@@ -180,28 +168,24 @@ def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
         return None
     assert isinstance(kept.fits, GridFits), "trees were tried"
     data = task.data
-    scores, targets = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
-    own = data.weights_of(data.held)
-    unit = task.request.unit
-    return UnseenScores(
-        unit * (task.level + task.sizes * scores), unit * (task.level + task.sizes * targets), own
-    )
+    found = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
+    scores, targets = (task.request.unit * (task.level + task.sizes * one) for one in found)
+    return UnseenScores(scores, targets, data.weights_of(data.held))
 
 
-def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:
-    """Dense features followed by bins of the same law, if clearly better as they were tried."""
+def _in_stages(task: LearningRows, close: list[Candidate]) -> tuple[Law, Bins] | None:
+    """Dense features followed by bins of the same law, if clearly better as they were tried.
+
+    The union of both bases, each with half of what the last fit may cost.
+    """
     lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):
         return None
-    both = try_stages(task, firsts[0], lasts[0])
-    alone = min(candidate.score.error for candidate in close)
-    return both if both.error < constants.BETTER * alone else None
-
-
-def _in_stages(task: LearningRows, both: Stages) -> tuple[Law, Bins]:
-    """The union of both bases, each with half of what the last fit may cost."""
-    first, last, _, second = both
+    first, last = firsts[0], lasts[0]
+    error, second = try_stages(task, first, last)
+    if error >= constants.BETTER * min(candidate.score.error for candidate in close):
+        return None
     counts = [
         enough(in_time(task, one, 0.5), one.score, one.sparse).components for one in (first, last)
     ]
@@ -213,9 +197,8 @@ def _in_stages(task: LearningRows, both: Stages) -> tuple[Law, Bins]:
         bins = Binning(gamma=found.gammas(last.score.factor))
     basis = Union([dense, bins], shares=[float(count) for count in counts])
     reason = f"{counts[0]} features, then {counts[1]} grids: better by held-out error than either"
-    ridge = first.score.ridge
-    ending = Ending(found, scaler, basis, sum(counts), factor, ridge, reason, second)
-    return ending.law(task)
+    ridges = first.score.ridge, second
+    return _law(task, found, (scaler, basis), sum(counts), factor, ridges, reason)
 
 
 def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bins]:
@@ -227,25 +210,23 @@ def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bin
     if task.asked is None:
         draws = max(1, draws // resolved.features_per_draw)
     reason = "the basis was given, with a bandwidth of its own"
-    return Ending(found, scaler, resolved, draws, 1.0, math.nan, reason).law(task)
+    return _law(task, found, (scaler, resolved), draws, 1.0, (math.nan, math.nan), reason)
 
 
-def of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
-    """The law that cross-validation has kept, for all rows."""
-    task, found = kept.task, kept.found
-    basis = task.learned.basis
-    sparse = basis is not None and basis.sparse
-    scaler, own = found.features(sparse, kept.factor, basis)
+def of_few(
+    task: LearningRows, batch: Batch, found: Found, limit: Limit, factor: float, ridge: float
+) -> tuple[Law, Bins]:
+    """The law that cross-validation has kept, for all rows; ridge: λ = α·n."""
+    sparse = task.basis is not None and task.basis.sparse
+    scaler, own = found.features(sparse, factor, task.basis)
     task.source, task.weights = batch.rows, batch.weights
-    draws = kept.limit.components
+    draws = limit.components
     if task.asked is None:
         draws = max(1, draws // own.features_per_draw)
     if batch.counted > len(task.places):
         spread = spread_of(batch.rows, batch.weights)
         scaler = scaler.covering(spread.low, spread.high)
-    ending = Ending(found, scaler, own, draws, kept.factor, kept.ridge, kept.limit.reason)
-    law, bins = ending.law(task)
-    return replace(law, trend=kept.trend), bins
+    return _law(task, found, (scaler, own), draws, factor, (ridge, math.nan), limit.reason)
 
 
 def importances(task: LearningRows, found: Found) -> Floats:

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
-from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import silent
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
+from kitchensinks.law.ending import Bins, of_few
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import (
     Found,
@@ -37,33 +37,18 @@ from kitchensinks.law.maps import (
     short_run,
     tried_maps,
 )
-from kitchensinks.law.splits import folds_of
+from kitchensinks.law.splits import Places, folds_of, some_of
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
-from kitchensinks.law.values import Request
+from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import ridge_solve
-
-Places = NDArray[np.intp]
-
-
-class Kept(NamedTuple):
-    """The winner: its scales, factor and ridge λ = α·n, the number of components, and all trials.
-
-    trend: the line that extends outside of the range, or None.
-    """
-
-    task: LearningRows
-    found: Found
-    factor: float
-    ridge: float
-    limit: Limit
-    trend: Trend | None
 
 
 class _Score(NamedTuple):
@@ -76,12 +61,14 @@ class _Score(NamedTuple):
     ridge: float
 
 
-def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
-    """The contender that cross-validation prefers, or why nothing can be compared."""
-    sampled = _sampled(batch, request.seed)
+def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+    """The law that cross-validation prefers and the bins, or why nothing can be compared."""
+    most = max(constants.FEWEST_ROWS, constants.FEW_ENTRIES // batch.rows.shape[1])
+    words = Words(request.seed, 0, Stream.LAW_HOLD_OUT)
+    sampled = some_of(batch.counted_places, min(most, constants.FEW_SAMPLED), words)
     request = replace(request, order=request.order.part(sampled))
     nothing = np.empty(0, dtype=np.intp)
-    task = LearningRows.of(batch.part(sampled), request, learned, hold=nothing)
+    task = LearningRows(batch.part(sampled), request, learned, hold=nothing)
     size = len(task.places)
     folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
     folds, places = folds or _folds(size, request.seed), np.arange(size)
@@ -92,23 +79,24 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
         return "The rows are all the same, so that nothing can be learned from them"
     task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
     task.mean_error()
-    founds = _plain(task, learned.basis) + _learned(task, folds, learned.basis)
+    founds = _plain(task) + _learned(task, folds)
     found, score = _best(task, folds, founds)
     # Lines of very many columns would be fitted to fewer rows than there are columns.
     trend = find_trend(task, found) if task.n_inputs <= constants.SCREENED else None
     if trend is not None:
         found, score = _best(task.without(trend), folds, founds)
-    limit = _limit(task, found)
-    return Kept(task, _members(found, learned), score.factor, score.ridge, limit, trend)
+    members, limit = _members(found, learned), _limit(task, found)
+    law, bins = of_few(task, batch, members, limit, score.factor, score.ridge)
+    return replace(law, trend=trend), bins
 
 
 def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
     """The plain law or the linear model, unless another law is clearly better."""
-    first = task.together(_first, [(found, folds) for found in founds])
+    first = task.together(_search, [(found, folds, None) for found in founds])
     least = constants.CLOSE * min(score.error for score in first)
     close = [k for k, score in enumerate(first) if score.error <= least]
-    wider = task.together(_wider, [(founds[k], folds, first[k]) for k in close])
-    plain = [k for k, found in enumerate(founds) if _simple(found, task.learned.basis)]
+    wider = task.together(_search, [(founds[k], folds, first[k]) for k in close])
+    plain = [k for k, found in enumerate(founds) if _simple(found, task.basis)]
     base = plain[first_best([float(first[k].shares.sum()) for k in plain])]
     kept = _clearly(first[base], wider)
     place, score = (base, first[base]) if kept is None else (close[kept], wider[kept])
@@ -135,21 +123,6 @@ def _clearly(base: _Score, others: list[_Score]) -> int | None:
     return first_best(totals) if np.isfinite(totals).any() else None
 
 
-def _first_factor(found: Found) -> float:
-    return 1.0 if found.scaling == "equal" else constants.FIRST_DENSE
-
-
-def _sampled(batch: Batch, seed: int) -> Places:
-    """The rows that count, or as many of them as fit into memory when they are dense."""
-    places = batch.counted_places
-    most = max(constants.FEWEST_ROWS, constants.FEW_ENTRIES // batch.rows.shape[1])
-    most = min(most, constants.FEW_SAMPLED)
-    if len(places) > most:
-        words = Words(seed, 0, Stream.LAW_HOLD_OUT)
-        places = np.sort(places[words.permutation(len(places))[:most]])
-    return places
-
-
 def _n_folds(n_rows: int) -> int:
     many = n_rows >= constants.FEWER_FOLDS_FROM
     return constants.FEWER_FOLDS if many else constants.FOLDS
@@ -168,28 +141,26 @@ def _folds(n_rows: int, seed: int) -> list[Places]:
     return folds
 
 
-def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
+def _plain(task: LearningRows) -> list[Found]:
     """The linear model and the laws with equal scales, or that of the basis given."""
-    kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     founds = [
         even(task, kernel, name)
-        for kernel in kernels
+        for kernel in task.kernels
         for name in allowed(task, plain_map(task), "common")
     ]
-    if basis is None and task.linear:
+    if task.basis is None and task.linear:
         founds += [
             even(task, "linear", name) for name in allowed(task, plain_map(task), "standard")
         ]
     return founds
 
 
-def _learned(task: LearningRows, folds: list[Places], basis: Basis | None) -> list[Found]:
+def _learned(task: LearningRows, folds: list[Places]) -> list[Found]:
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least held-out error."""
-    kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     standard = mapped(task, plain_map(task)).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]
-    return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
+    return [found for kernel in task.kernels for found in _of_kernel(task, own, kernel)]
 
 
 def _of_kernel(
@@ -197,22 +168,16 @@ def _of_kernel(
 ) -> list[Found]:
     """The learned law of one kernel, and that half-way between equal and learned scales."""
 
-    def short(job: tuple[LearningRows, tuple[LearningRows, str]]) -> tuple[float, Found]:
-        _, (part, name) = job
-        return short_run((part, (kernel, name)))
-
-    def long(job: tuple[LearningRows, tuple[LearningRows, Found]]) -> Found:
-        _, (part, start) = job
-        return learn_scales(part, [start])[0]
-
     names = tried_maps(task, kernel)
-    runs = task.together(short, [(part, name) for name in names for part, _ in own])
-    errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
+    jobs = [(part, (kernel, name)) for name in names for part, _ in own]
+    runs = list(in_order(lambda job: short_run(*job), jobs, ahead=len(jobs)))
+    errors = np.reshape([run.run_error for run in runs], (len(names), len(own))).mean(axis=1)
     for name, error in zip(names, errors.tolist(), strict=True):
         task.note("map", f"{kernel}, {name}", len(task.places), error)
     best = first_best(errors)
-    starts = [found for _, found in runs[best * len(own) : (best + 1) * len(own)]]
-    ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
+    starts = zip(own, runs[best * len(own) : (best + 1) * len(own)], strict=True)
+    begun = [(part, [start]) for (part, _), start in starts]
+    ends = list(in_order(lambda job: learn_scales(*job)[0], begun, ahead=len(own)))
     scales, half = np.zeros((2, len(own), task.n_inputs))
     for k, (part, columns) in enumerate(own):
         equal = even(part, kernel, names[best])
@@ -242,35 +207,16 @@ def _fold(
     batch = Batch(task.pool[:, columns], task.targets[task.places], task.own)
     learned = clone(task.learned).set_params(members=1, basis=None)
     # Trials of single folds are not reported.
-    return LearningRows.of(
-        batch, replace(task.request, progress=silent), learned, hold=fold
-    ), columns
+    return LearningRows(batch, replace(task.request, progress=silent), learned, hold=fold), columns
 
 
-class _Folds:
-    """Ridge fits with the exact kernel of a contender in every fold."""
-
-    def __init__(self, data: TrialRows, found: Found, folds: list[Places]) -> None:
-        self.data, self.found, self.folds = data, found, folds
-        self.exponents = [self._exponent(scales) for scales in found.scales]
-
-    def _exponent(self, scales: Floats) -> Floats:
-        """Σ_j s_j·|Δ_j|, Σ_j s_j²·Δ_j², or x·z for the linear model, (n, n)."""
-        rows = self.found.warp.times(scales).apply(self.data.rows, np.float64)
-        if self.found.kernel == "linear":
-            return np.asarray(rows @ rows.T)
-        distances = cityblock if self.found.kernel == "laplacian" else squared_euclidean
-        return distances(rows, rows)
-
-    def at(self, factor: float) -> "list[_Centred]":
-        """The centred kernel matrices of all folds with scales times a factor."""
-        power = {"linear": 0.0, "laplacian": factor, "gaussian": factor**2}[self.found.kernel]
-        kernels = [np.exp(-power * own) if power else own for own in self.exponents]
-        several = len(kernels) > 1
-        return [
-            _Centred(kernels[k if several else 0], self.data, fold)
-            for k, fold in enumerate(self.folds)
-        ]
+def _exponent(data: TrialRows, found: Found, scales: Floats) -> Floats:
+    """Σ_j s_j·|Δ_j|, Σ_j s_j²·Δ_j², or x·z for the linear model, (n, n)."""
+    rows = found.warp.times(scales).apply(data.rows, np.float64)
+    if found.kernel == "linear":
+        return np.asarray(rows @ rows.T)
+    distances = cityblock if found.kernel == "laplacian" else squared_euclidean
+    return distances(rows, rows)
 
 
 class _Centred:
@@ -304,47 +250,33 @@ class _Centred:
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 
-def _first(job: tuple[LearningRows, tuple[Found, list[Places]]]) -> _Score:
-    """A contender with one factor."""
-    task, (found, folds) = job
-    return _search(task, found, folds, _first_factor(found), None, tries=1)
+def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) -> _Score:
+    """The least error of a contender over ridges, and from a known score on over factors too."""
+    found, folds, known = job
+    data = task.data
+    exponents = [_exponent(data, found, scales) for scales in found.scales]
+    first, near, tries = 1.0 if found.scaling == "equal" else constants.FIRST_DENSE, None, 1
+    if known is not None:
+        first, near = known.factor, known.ridge
+        tries = constants.FEW_TRIES if found.has_bandwidth else 1
 
-
-def _wider(job: tuple[LearningRows, tuple[Found, list[Places], _Score]]) -> _Score:
-    """A contender with the factor of the least error."""
-    task, (found, folds, known) = job
-    # A linear model has no bandwidth.
-    tries = 1 if found.kernel == "linear" else constants.FEW_TRIES
-    return _search(task, found, folds, known.factor, known, tries)
-
-
-def _search(
-    task: LearningRows,
-    found: Found,
-    folds: list[Places],
-    first: float,
-    known: _Score | None,
-    tries: int,
-) -> _Score:
-    """The least error of a contender over factors, from `first` on, and ridges."""
-    fits, data = _Folds(task.data, found, folds), task.data
-    tried: dict[float, _Score] = {}
-    near = None if known is None else known.ridge
-
-    def one(factor: float) -> tuple[float, float]:
+    def one(factor: float) -> tuple[float, _Score]:
         nonlocal near
         if known is not None and factor == known.factor:
-            tried[factor] = known
-            return known.error, factor
+            return known.error, known
+        power = {"linear": 0.0, "laplacian": factor, "gaussian": factor**2}[found.kernel]
+        kernels = [np.exp(-power * own) if power else own for own in exponents]
+        kernels = kernels if len(kernels) > 1 else kernels * len(folds)
+        centred = [_Centred(own, data, fold) for own, fold in zip(kernels, folds, strict=True)]
         fixed = task.fixed_ridge(len(data.fitted) - len(folds[0]))
-        score = _ridges(data, fits.at(factor), factor, near, fixed)
-        near, tried[factor] = score.ridge, score
+        score = _ridges(data, centred, factor, near, fixed)
+        near = score.ridge
         what = f"exact {found.kernel} features, {found.title}, factor {factor:.3g}"
         task.note("basis", f"{what}, ridge {score.ridge:.2g}", len(data.fitted), score.error)
-        return score.error, factor
+        return score.error, score
 
-    _, factor, best = climb(one, first, constants.DENSE_STEP, tries)
-    return tried[best]._replace(factor=factor)
+    factor, best = climb(one, first, constants.DENSE_STEP, tries)
+    return best._replace(factor=factor)
 
 
 def _ridges(
@@ -408,8 +340,7 @@ def _limit(task: LearningRows, found: Found) -> Limit:
         return Limit(task.asked, f"{task.asked} components were asked for")
     if found.kernel == "linear":
         return Limit(task.n_inputs, "one component for each column")
-    basis = task.learned.basis
-    if basis is not None and basis.sparse:
+    if task.basis is not None and task.basis.sparse:
         return affordable(task, sparse=True)
     count = constants.FEW_FEATURES
     return Limit(count, f"stopped at {count} features: the kernel is nearly exact")

@@ -116,10 +116,6 @@ class Learned(Linked):
             raise ValueError(f"law={self.law!r}: need one of {', '.join(map(repr, LAWS))}.")
         self._check_basis()
         self._check_work()
-        if self.rank is not None:
-            check_count("rank", self.rank)
-            if self.law != "agop":
-                raise ValueError(f"rank={self.rank} is for law='agop': need that, or no rank.")
         self._check_split()
 
     def _check_split(self) -> None:
@@ -161,26 +157,23 @@ class Learned(Linked):
             )
 
     def _check_work(self) -> None:
-        if self.members is not None:
-            check_count("members", self.members)
-        if self.steps is not None:
-            check_count("steps", self.steps)
-            if self.steps > 1000:
-                raise ValueError(
-                    f"steps={self.steps}: need 1 to 1000. The scales settle within about 20; raise "
-                    "batch for more exact ones."
-                )
-        if self.batch is not None:
-            check_count("batch", self.batch)
-            if not 16 <= self.batch <= 5000:
-                raise ValueError(
-                    f"batch={self.batch}: need 16 to 5000 rows, because each step inverts a "
-                    "matrix of that size."
-                )
-        if self.seconds is not None:
-            check_positive("seconds", self.seconds)
-        if self.time_limit is not None:
-            check_positive("time_limit", self.time_limit)
+        counts = dict.fromkeys(("members", "steps", "batch", "rank"), check_count)
+        times = dict.fromkeys(("seconds", "time_limit"), check_positive)
+        for name, check in (counts | times).items():
+            if getattr(self, name) is not None:
+                check(name, getattr(self, name))
+        if self.steps is not None and self.steps > 1000:
+            raise ValueError(
+                f"steps={self.steps}: need 1 to 1000. The scales settle within about 20; raise "
+                "batch for more exact ones."
+            )
+        if self.batch is not None and not 16 <= self.batch <= 5000:
+            raise ValueError(
+                f"batch={self.batch}: need 16 to 5000 rows, because each step inverts a matrix of "
+                "that size."
+            )
+        if self.rank is not None and self.law != "agop":
+            raise ValueError(f"rank={self.rank} is for law='agop': need that, or no rank.")
 
     @property
     def work(self) -> Effort:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from kitchensinks.features.bases import Basis, Binning, Fourier, Linear
 from kitchensinks.features.scaling import Warp, every, identity, warp
 from kitchensinks.law import constants
-from kitchensinks.law.scales import Batches, Descent
+from kitchensinks.law.scales import Batches, descend
 from kitchensinks.law.task import LearningRows
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
@@ -146,11 +146,10 @@ def plain_map(task: LearningRows) -> str:
 
 def even(task: LearningRows, kernel: str, name: str) -> Found:
     """The plain law of a kernel: equal scales, one over the median distance; "linear": ones."""
-    plain = mapped(task, name)
-    found = Found(kernel, name, plain, np.ones((1, task.n_inputs)), np.empty(0), "equal")
-    if not found.has_bandwidth:
-        return found
-    return replace(found, scales=_even_scales(task, kernel, plain)[None, :])
+    plain, scales = mapped(task, name), np.ones(task.n_inputs)
+    if kernel != "linear":
+        scales = _even_scales(task, kernel, plain)
+    return Found(kernel, name, plain, scales[None, :], np.empty(0), "equal")
 
 
 def _even_scales(task: LearningRows, kernel: str, plain: Warp) -> Floats:
@@ -161,19 +160,16 @@ def _even_scales(task: LearningRows, kernel: str, plain: Warp) -> Floats:
     return np.full(task.n_inputs, 1.0 / typical)
 
 
-def short_run(job: tuple[LearningRows, tuple[str, str]]) -> tuple[float, Found]:
-    """A (kernel, map) with the scales of a short run, and its held-out error.
-
-    All runs see the same batches.
-    """
-    task, (kernel, name) = job
+def short_run(task: LearningRows, tried: tuple[str, str]) -> Found:
+    """A (kernel, map) with the scales of a short run; all runs see the same batches."""
+    kernel, name = tried
     batch, steps = min(constants.SHORT_BATCH, task.largest_batch), constants.SHORT_STEPS
     plain = mapped(task, name)
-    descent = Descent.begin(kernel, _even_scales(task, kernel, plain), steps, task.hot)
-    descent = descent.run(_batches(task, plain, steps * batch), steps, batch)
-    found = Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
+    start, batches = _even_scales(task, kernel, plain), _batches(task, plain, steps * batch)
+    scales, errors = descend(kernel, start, batches, steps, batch, task.hot)
+    found = Found(kernel, name, plain, scales[None, :], errors)
     task.note("map", f"{kernel}, {name}", batch, found.run_error)
-    return found.run_error, found
+    return found
 
 
 def learn_scales(task: LearningRows, founds: list[Found]) -> list[Found]:
@@ -204,15 +200,15 @@ def _descents(task: LearningRows, jobs: list[tuple[Found, int]]) -> list[Floats]
     steps, last = task.effort.steps, constants.LATE_SCALES
     begun = min(task.used, last)
 
-    def run(job: tuple[LearningRows, tuple[int, tuple[Found, int]]]) -> Floats:
-        own, (place, (found, member)) = job
+    def run(own: LearningRows, job: tuple[int, tuple[Found, int]]) -> Floats:
+        place, (found, member) = job
         end = begun + (place + 1) / len(jobs) * (last - begun)
         if own.late(end):
             return np.asarray(found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)
         assert found.start is not None, "a descent begins somewhere"
-        descent = Descent.begin(found.kernel, found.start, steps, own.hot)
-        return descent.run(batches, steps, batch, lambda: own.late(end)).scales
+        limits = own.hot, lambda: own.late(end)
+        return descend(found.kernel, found.start, batches, steps, batch, *limits).scales
 
     return task.together(run, enumerate(jobs))

@@ -15,7 +15,7 @@ step takes a fresh batch, so the cost does not grow with the rows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -64,14 +64,6 @@ class Room(NamedTuple):
         fitted = int(constants.FITTED_SHARE * count)
         square = np.empty((fitted, fitted), dtype=np.float32, order="F")
         return cls(np.zeros((fitted, count), dtype=np.float32), square)
-
-
-class Gradient(NamedTuple):
-    """Held-out error of one batch, and its slope in log s and log λ."""
-
-    error: float
-    scales: Floats
-    ridge: float
 
 
 @dataclass(frozen=True)
@@ -147,14 +139,15 @@ def gradient(
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
     room: Room | None = None,
-) -> Gradient:
-    """Held-out error of one batch and its slopes: the first rows are fitted, the others predicted.
+) -> tuple[float, Floats]:
+    """Held-out error of one batch, and its slopes in log s and log λ, (d + 1,).
 
-    rows (m, d), targets (m, outputs), float32; is_hot (d,): columns that are 0 or 1.
+    The first rows are fitted, the others predicted. rows (m, d), targets (m, outputs), float32;
+    is_hot (d,): columns that are 0 or 1.
 
     >>> rows = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
-    >>> found = gradient(rows, rows[:, :1], np.array([0.3, 0.3]), 0.1)
-    >>> bool(found.scales[1] > 0)  # the second column says nothing: its scale should fall
+    >>> _, slopes = gradient(rows, rows[:, :1], np.array([0.3, 0.3]), 0.1)
+    >>> bool(slopes[1] > 0)  # the second column says nothing: its scale should fall
     True
     """
     kept, square = Room.of(len(rows)) if room is None else room
@@ -182,7 +175,7 @@ def gradient(
         along = 2.0 * scales**2 * weighted_squares(rows, weights)
     error = np.sum(np.square(left, dtype=np.float64)) / len(left)
     slope = ridge * np.sum(turned * dual, dtype=np.float64)
-    return Gradient(float(error), -2.0 / len(left) * along, float(2.0 / len(left) * slope))
+    return float(error), np.append(-2.0 / len(left) * along, 2.0 / len(left) * slope)
 
 
 def put_kernel(rows: Narrow, scales: Floats, columns: BatchColumns | None, out: Narrow) -> None:
@@ -219,7 +212,6 @@ def _factor(kept: Narrow, ridge: float, out: Narrow) -> Narrow:
 
     In float32: λ ≥ 0.001 keeps it well conditioned.
     """
-    # Read above the diagonal: what is below it means nothing.
     out[:] = kept.T
     out[np.diag_indices_from(out)] = np.float32(1.0 + ridge)
     if not cholesky_lower(out):
@@ -227,87 +219,51 @@ def _factor(kept: Narrow, ridge: float, out: Narrow) -> Narrow:
     return out
 
 
-@dataclass(frozen=True)
-class Descent:
-    """Adam in the logarithms of the scales s (d,) and of the ridge λ, after some steps.
+class Descent(NamedTuple):
+    """The scales s (d,) at the end of a descent, and the held-out error of every step."""
 
-    The rate falls to zero over the second half of `total` steps, and `scales` are the (geometric)
-    mean of the last quarter's. A descent can be continued several times with other batches.
+    scales: Floats
+    errors: Floats
 
-    place, mean, square : (d + 1,) the logarithms, and Adam's means of gradients and of their
-        squares.
-    floor, ceiling : bounds of the place.
-    errors : held-out error of every step.
-    kept : places whose mean is taken.
+
+def descend(
+    kernel: str,
+    start: Floats,
+    batches: Batches,
+    steps: int,
+    size: int,
+    is_hot: NDArray[np.bool_] | None = None,
+    late: Callable[[], bool] = lambda: False,
+) -> Descent:
+    """Adam in the logarithms of the scales, from `start` (d,) on, and of the ridge λ.
+
+    Each step is on a batch of `size` rows. The rate falls to zero over the second half of the
+    steps, and the scales are the geometric mean of the last quarter's. late() ends it after a step.
     """
-
-    kernel: str
-    is_hot: NDArray[np.bool_]
-    total: int
-    floor: Floats
-    ceiling: Floats
-    place: Floats
-    mean: Floats
-    square: Floats
-    errors: tuple[float, ...] = ()
-    kept: tuple[Floats, ...] = ()
-
-    @classmethod
-    def begin(
-        cls, kernel: str, scales: Floats, total: int, is_hot: NDArray[np.bool_] | None = None
-    ) -> "Descent":
-        """From these scales; is_hot (d,): columns that are 0 or 1."""
-        weakest, strongest = np.log(constants.RIDGES)
-        start = np.log(scales)
-        zeros = np.zeros(len(scales) + 1)
-        return cls(
-            kernel,
-            np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot,
-            total,
-            np.append(start + np.log(constants.LEAST_SCALE), weakest),
-            np.append(np.full(len(scales), 20.0), strongest),
-            np.append(start, np.log(constants.FIRST_RIDGE)),
-            zeros,
-            zeros,
-        )
-
-    def run(
-        self, batches: Batches, steps: int, size: int, late: Callable[[], bool] = lambda: False
-    ) -> "Descent":
-        """After so many steps more, each on a batch of `size` rows: batches(step, size).
-
-        late() ends the run before its last step.
-        """
-        now = self
-        memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
-        room: Room | None = None
-        for _ in range(steps):
-            rows, targets = batches(len(now.errors), size)
-            scales, ridge = np.exp(now.place[:-1]), float(np.exp(now.place[-1]))
-            room = Room.of(len(rows)) if room is None else room
-            found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot, room)
-            slope, done = np.append(found.scales, found.ridge), len(now.errors) + 1
-            mean = memory * now.mean + (1 - memory) * slope
-            square = square_memory * now.square + (1 - square_memory) * slope**2
-            correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
-            rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / self.total))
-            place = now.place - rate * mean / (correct * np.sqrt(square) + 1e-12)
-            place = np.clip(place, self.floor, self.ceiling)
-            last = done > (1.0 - constants.AVERAGED) * self.total
-            now = replace(
-                now,
-                place=place,
-                mean=mean,
-                square=square,
-                errors=(*now.errors, found.error),
-                kept=(*now.kept, place) if last else now.kept,
-            )
-            if late():
-                break
-        return now
-
-    @property
-    def scales(self) -> Floats:
-        """s (d,)."""
-        final = np.mean(self.kept, axis=0) if self.kept else self.place
-        return np.asarray(np.exp(final[:-1]))
+    memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
+    weakest, strongest = np.log(constants.RIDGES)
+    floor = np.append(np.log(start) + np.log(constants.LEAST_SCALE), weakest)
+    ceiling = np.append(np.full(len(start), 20.0), strongest)
+    place = np.append(np.log(start), np.log(constants.FIRST_RIDGE))
+    mean = square = np.zeros(len(place))
+    errors: list[float] = []
+    kept: list[Floats] = []
+    room: Room | None = None
+    for done in range(1, steps + 1):
+        rows, targets = batches(done - 1, size)
+        room = room or Room.of(len(rows))
+        scales, ridge = np.exp(place[:-1]), float(np.exp(place[-1]))
+        error, slope = gradient(rows, targets, scales, ridge, kernel, is_hot, room)
+        errors.append(error)
+        mean = memory * mean + (1 - memory) * slope
+        square = square_memory * square + (1 - square_memory) * slope**2
+        correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
+        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / steps))
+        place = place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+        place = np.clip(place, floor, ceiling)
+        if done > (1.0 - constants.AVERAGED) * steps:
+            kept.append(place)
+        if late():
+            break
+    final = np.mean(kept, axis=0) if kept else place
+    return Descent(np.exp(final[:-1]), np.array(errors))

@@ -41,9 +41,8 @@ class Order(NamedTuple):
     def part(self, places: Places) -> "Order":
         """That of some of the rows."""
         groups = None if self.groups is None else self.groups[places]
-        return self._replace(
-            groups=groups, times=None if self.times is None else self.times[places]
-        )
+        times = None if self.times is None else self.times[places]
+        return self._replace(groups=groups, times=times)
 
 
 NO_ORDER = Order()
@@ -192,12 +191,12 @@ def held_rows(
 ) -> NDArray[np.bool_]:
     """A mask (n,) of the rows to hold out: whole groups, or the latest rows."""
     places = np.flatnonzero(counted)
-    held = max(1, round(share * len(places)))
+    held, words = max(1, round(share * len(places))), Words(seed, 0, Stream.LAW_HOLD_OUT)
     if order.groups is not None:
-        found = _by_groups(places, len(places), held, seed, order.groups)
+        found = _by_groups(places, len(places), held, words, order.groups)
     else:
         assert order.times is not None, "there is a column of groups or times"
-        found = _last(places, len(places), held, seed, order.times)
+        found = _last(places, len(places), held, words, order.times)
     mask = np.zeros(len(counted), dtype=bool)
     mask[found.places[: found.held]] = True
     return mask
@@ -228,6 +227,13 @@ def folds_of(
     return None
 
 
+def some_of(places: Places, most: int, words: Words) -> Places:
+    """At most so many of the places, in their order."""
+    if len(places) <= most:
+        return places
+    return np.sort(places[words.permutation(len(places))[:most]])
+
+
 class HeldOutRows(NamedTuple):
     """The rows of a pool with the held-out ones first, the number of those, and a description
     (empty for runs of rows)."""
@@ -245,13 +251,14 @@ def split_rows(
     labels (n,): what a splitter may stratify by.
     """
     held = min(constants.MOST_HELD, math.ceil(constants.HELD_SHARE * size))
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     if learned.split is not None:
-        return _by_splitter(counted, size, seed, learned.split, order, labels)
+        return _by_splitter(counted, size, words, learned.split, order, labels)
     if order.groups is not None:
-        return _by_groups(counted, size, held, seed, order.groups)
+        return _by_groups(counted, size, held, words, order.groups)
     if order.times is not None:
-        return _last(counted, size, held, seed, order.times)
-    return _in_runs(counted, size, held, seed)
+        return _last(counted, size, held, words, order.times)
+    return _in_runs(counted, size, held, words)
 
 
 def _joined(first: Places, others: Places, size: int, words: Words) -> Places:
@@ -260,14 +267,10 @@ def _joined(first: Places, others: Places, size: int, words: Words) -> Places:
     return np.concatenate([first, others])[: max(size, len(first) + size // 2)]
 
 
-def _in_runs(counted: Places, size: int, held: int, seed: int) -> HeldOutRows:
-    """Hold out runs of consecutive rows.
-
-    Consecutive rows are often alike, and the error of a row whose neighbour is fitted says little
-    about other rows.
-    """
+def _in_runs(counted: Places, size: int, held: int, words: Words) -> HeldOutRows:
+    """Hold out runs of consecutive rows: the error of a row whose neighbour is fitted, which is
+    often alike, says little about other rows."""
     run = max(1, held // constants.RUNS)
-    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     starts = words.permutation(len(counted) // run)[: held // run] * run
     first = (starts[:, None] + np.arange(run)).ravel()
     rest = np.ones(len(counted), dtype=bool)
@@ -277,10 +280,9 @@ def _in_runs(counted: Places, size: int, held: int, seed: int) -> HeldOutRows:
 
 
 def _by_groups(
-    counted: Places, size: int, held: int, seed: int, groups: NDArray[np.int64]
+    counted: Places, size: int, held: int, words: Words, groups: NDArray[np.int64]
 ) -> HeldOutRows:
     """Hold out whole groups, in random order, up to `held` rows."""
-    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     labels, own = np.unique(groups[counted], return_inverse=True)
     _check_groups(len(labels))
     shuffled = words.permutation(len(labels))
@@ -298,23 +300,19 @@ def _check_groups(count: int) -> None:
 
 
 def _last(
-    counted: Places, size: int, held: int, seed: int, times: NDArray[np.float64]
+    counted: Places, size: int, held: int, words: Words, times: NDArray[np.float64]
 ) -> HeldOutRows:
     """The rows of the latest times."""
     order = np.argsort(times[counted], kind="stable")
-    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     places = _joined(order[-held:], order[:-held], size, words)
     return HeldOutRows(counted[places], held, f"the last {held} rows in the order of time")
 
 
 def _by_splitter(
-    counted: Places, size: int, seed: int, splitter: object, order: Order, labels: AnyArray
+    counted: Places, size: int, words: Words, splitter: object, order: Order, labels: AnyArray
 ) -> HeldOutRows:
     """The last split, which of splits in the order of time fits most rows."""
-    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
-    pool = counted
-    if len(counted) > size:
-        pool = counted[np.sort(words.permutation(len(counted))[:size])]
+    pool = some_of(counted, size, words)
     fitted, held = _splits(splitter, pool, order, labels)[-1]
     fitted = fitted[words.permutation(len(fitted))]
     text = f"{len(held)} rows by {type(splitter).__name__}"

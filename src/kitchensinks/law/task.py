@@ -4,24 +4,23 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import spread_of
-from kitchensinks.features.scaling import Spread, indicators
+from kitchensinks.features.scaling import indicators
 from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
-from kitchensinks.law.learned import Effort, Learned
-from kitchensinks.law.splits import HeldOutRows, split_rows
+from kitchensinks.law.learned import Learned
+from kitchensinks.law.splits import Places, split_rows
 from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request, Trial
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrays import densify
 
@@ -34,7 +33,6 @@ _SAMPLING_STEP = 2**20
 _STEPS_A_MEMBER = 2**10
 
 
-@dataclass
 class LearningRows:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
@@ -42,7 +40,7 @@ class LearningRows:
     source, targets, weights : all rows. The targets of numbers count in units of each output's own
         deviation (sizes); those of classes are positive in the column of the row's class (one
         column for two classes: positive for the second).
-    work : what may be spent.
+    basis, effort : the basis of the user, whose law is learned, or None; what may be spent.
     asked : the number of draws, or None where the law decides it.
     n_inputs, counted : the columns, and how many rows have a positive weight.
     places, held, split : where the rows of the pool come from, which of them are held out, and what
@@ -57,54 +55,32 @@ class LearningRows:
     copied : which of all rows have copies, where many do, or None.
     """
 
-    given: Batch
-    request: Request
-    learned: Learned
-    trials: list[Trial] = field(default_factory=list)
-    hold: NDArray[np.intp] | None = None
-    trend: Trend | None = None
-    copied: NDArray[np.bool_] | None = None
-
-    source: Matrix = field(init=False)
-    targets: Array = field(init=False)
-    weights: Array | None = field(init=False)
-    seed: int = field(init=False)
-    classes: bool = field(init=False)
-    effort: Effort = field(init=False)
-    asked: int | None = field(init=False)
-    n_inputs: int = field(init=False)
-    counted: int = field(init=False)
-    places: NDArray[np.intp] = field(init=False)
-    held: NDArray[np.intp] = field(init=False)
-    split: str = field(init=False)
-    pool: Array = field(init=False)
-    own: Array | None = field(init=False)
-    spread: Spread = field(init=False)
-    sample: Array = field(init=False)
-    hot: NDArray[np.bool_] = field(init=False)
-    wide: bool = field(init=False)
-    level: Array = field(init=False)
-    sizes: Array = field(init=False)
-    unit: float = field(init=False)
-    descended: NDArray[np.float32] = field(init=False)
-    data: TrialRows = field(init=False)
-    few: TrialRows = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.source, self.targets, self.weights = self.given
-        self.seed, self.classes = self.request.seed, self.request.classes
-        self.effort = self.learned.work
-        count = self.request.n_components
+    def __init__(
+        self, batch: Batch, request: Request, learned: Learned, hold: Places | None = None
+    ) -> None:
+        self.given, self.request, self.learned = batch, request, learned
+        self.trials: list[Trial] = []
+        self.trend: Trend | None = None
+        self.copied: NDArray[np.bool_] | None = None
+        self.source, self.targets, self.weights = batch
+        self.seed, self.classes, self.effort = request.seed, request.classes, learned.work
+        self.basis = learned.basis
+        count = request.n_components
         self.asked = None if count is None or count == "auto" else int(count)
-        n_rows, self.n_inputs = self.source.shape
-        counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        self.n_inputs, counted = self.source.shape[1], batch.counted_places
         self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
-        split = self._split(counted, size)
-        held, self.places, self.split = split.held, split.places, split.words
+        if hold is None:
+            found = split_rows(counted, size, self.seed, learned, request.order, self.labels)
+            self.places, held, self.split = found
+        else:
+            rest = np.delete(np.arange(len(counted)), hold)
+            self.places = counted[np.concatenate([hold, rest])[:size]]
+            held, self.split = len(hold), ""
         size, self.held = len(self.places), self.places[:held]
-        self.own = _shares(self.weights, self.places)
+        own = None if self.weights is None else self.weights[self.places]
+        self.own = None if own is None or not np.ptp(own) else own / own.max()
         self.spread = spread_of(self.source, self.weights)
         self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
         self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
@@ -115,7 +91,9 @@ class LearningRows:
             self.sizes = np.where(spread > 0.0, spread, 1.0)
             centred /= self.sizes
         self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
-        self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
+        # The targets of the pool may be constant.
+        with np.errstate(invalid="ignore"):
+            self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.sample = self.pool[self._sample(held)]
         self.hot = indicators(self.spread, self.sample)
         self.wide = bool(np.count_nonzero(~self.hot) > constants.WIDE)
@@ -131,14 +109,6 @@ class LearningRows:
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.effort.few])
 
-    @classmethod
-    def of(
-        cls, batch: Batch, request: Request, learned: Learned, hold: NDArray[np.intp] | None = None
-    ) -> "LearningRows":
-        """The learning rows; constant targets of the pool raise no warning."""
-        with np.errstate(invalid="ignore"):
-            return cls(batch, request, learned, hold=hold)
-
     def without(self, trend: Trend | None) -> "LearningRows":
         """The same rows with a trend subtracted from the targets, and the same record."""
         if trend is None:
@@ -149,15 +119,6 @@ class LearningRows:
         targets = self.data.targets - known / self.sizes
         own.data, own.few = replace(self.data, targets=targets), replace(self.few, targets=targets)
         return own
-
-    def _split(self, counted: NDArray[np.intp], size: int) -> HeldOutRows:
-        """The rows of the pool; held out are those of `hold`, or as learned and order say."""
-        if self.hold is not None:
-            rest = np.delete(np.arange(len(counted)), self.hold)
-            places = counted[np.concatenate([self.hold, rest])[:size]]
-            return HeldOutRows(places, len(self.hold), "")
-        order, labels = self.request.order, self.labels
-        return split_rows(counted, size, self.seed, self.learned, order, labels)
 
     @property
     def later(self) -> bool:
@@ -170,6 +131,13 @@ class LearningRows:
         """Whether targets differ both among the fitted and among the held-out rows."""
         parts = (self.data.fitted, self.data.held)
         return all(np.ptp(self.data.targets[part], axis=0).any() for part in parts)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels whose scales are learned."""
+        if self.basis is not None:
+            return (self.basis.metric,)
+        return ("gaussian",) if self.learned.law == "agop" else ("laplacian", "gaussian")
 
     @property
     def linear(self) -> bool:
@@ -244,45 +212,30 @@ class LearningRows:
         return 0.0 if limit is None else (time.monotonic() - self.request.started) / limit
 
     def early(
-        self,
-        share: float,
-        work: Callable[[tuple["LearningRows", Item]], Result],
-        items: Iterable[Item],
+        self, share: float, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
     ) -> list[Result | None]:
         """`together`, with None for items that would begin late; the first item always runs."""
-        jobs = self._jobs(items)
-        first = jobs[0][0] if jobs else self
 
-        def one(job: tuple["LearningRows", Item]) -> Result | None:
-            return None if job[0] is not first and self.late(share) else work(job)
+        def one(own: "LearningRows", numbered: tuple[int, Item]) -> Result | None:
+            place, item = numbered
+            return None if place and self.late(share) else work(own, item)
 
-        limited = self.learned.time_limit is not None
-        results = list(in_order(one if limited else work, jobs, ahead=len(jobs) + 1))
-        self._take(jobs)
-        return results
+        return self.together(one, enumerate(items))
 
     def together(
-        self, work: Callable[[tuple["LearningRows", Item]], Result], items: Iterable[Item]
+        self, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
     ) -> list[Result]:
-        """work((task, item)) for each item, in parallel, with trials in the order of the items.
+        """work(task, item) for each item, in parallel, with trials in the order of the items.
 
         Each item gets a copy of the task with an empty record.
         """
-        jobs = self._jobs(items)
-        results = list(in_order(work, jobs, ahead=len(jobs) + 1))
-        self._take(jobs)
-        return results
-
-    def _jobs(self, items: Iterable[Item]) -> list[tuple["LearningRows", Item]]:
         jobs = [(copy.copy(self), item) for item in items]
         for own, _ in jobs:
             own.trials = []
-        return jobs
-
-    def _take(self, jobs: list[tuple["LearningRows", Item]]) -> None:
-        """Put the records of the jobs into this one, in their order."""
+        results = list(in_order(lambda job: work(*job), jobs, ahead=len(jobs) + 1))
         for own, _ in jobs:
             self.trials.extend(own.trials)
+        return results
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
@@ -301,10 +254,3 @@ class LearningRows:
             return rows[chosen], targets - targets.mean(axis=0)
 
         return batch
-
-
-def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
-    """Weights of the pool up to one, or None where they are all the same."""
-    if weights is None or not np.ptp(weights[places]):
-        return None
-    return np.asarray(weights[places] / weights[places].max())

@@ -64,7 +64,8 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
     raw = task.pool[places]
     taken: list[int] = []
     for column in _promising(task, raw, places):
-        split = _later(task, places) if task.later else _ends(raw[:, column], places)
+        inner, outer = (places, task.data.held) if task.later else _ends(raw[:, column], places)
+        split = _some(inner, constants.TREND_FITTED), _some(outer, constants.TREND_FITTED)
         if _helps(task, found, raw, split, [*taken, column]):
             taken.append(column)
     if not taken:
@@ -96,21 +97,17 @@ def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
     cross = standard.T @ (targets - targets.mean(axis=0)) / len(raw)
     first = _beyond(task, raw, columns)
     # The linear fit has the columns most correlated with the targets.
-    order = np.argsort(-np.where(first, np.inf, _length(cross)), kind="stable")
+    order = np.argsort(-np.where(first, np.inf, np.sqrt((cross**2).sum(axis=1))), kind="stable")
     order = order[: constants.TREND_SCREENED]
     several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
     order = order[np.array(several, dtype=bool)]
     gram = standard[:, order].T @ standard[:, order] / len(raw)
     gram[np.diag_indices_from(gram)] += constants.TREND_SOLVED
-    size = _length(np.linalg.solve(gram, cross[order])) / math.sqrt(task.unit)
+    slopes = np.linalg.solve(gram, cross[order])
+    size = np.sqrt((slopes**2).sum(axis=1)) / math.sqrt(task.unit)
     size = np.where(first[order], np.inf, size)
     best = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]
     return [int(columns[order[k]]) for k in best if size[k] > constants.TREND_LEAST]
-
-
-def _length(slopes: Floats) -> Floats:
-    """Of the slopes (columns, outputs) of each column."""
-    return np.asarray(np.sqrt(np.sum(slopes**2, axis=1)))
 
 
 def _beyond(task: LearningRows, raw: Floats, columns: Places) -> NDArray[np.bool_]:
@@ -126,14 +123,7 @@ def _ends(values: Floats, places: Places) -> tuple[Places, Places]:
     """Rows within the range of a column without its ends, and rows at its ends."""
     low, high = np.quantile(values, [constants.TREND_ENDS, 1.0 - constants.TREND_ENDS])
     inside = (values >= low) & (values <= high)
-    inner, outer = places[inside], places[~inside]
-    return _some(inner, constants.TREND_FITTED), _some(outer, constants.TREND_FITTED)
-
-
-def _later(task: LearningRows, places: Places) -> tuple[Places, Places]:
-    """Fitted rows, and the later ones that are held out."""
-    held = task.data.held
-    return _some(places, constants.TREND_FITTED), _some(held, constants.TREND_FITTED)
+    return places[inside], places[~inside]
 
 
 def _some(places: Places, most: int) -> Places:

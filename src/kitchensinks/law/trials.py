@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.tables.arrays import block_slices
 
+Note = TypeVar("Note")
 # Rows whose features are made at a time: few enough that threads share the products.
 _BLOCK = 4096
 
@@ -396,20 +397,20 @@ def lowest(errors: dict[int, float]) -> float:
 
 
 def climb(
-    attempt: Callable[[float], tuple[float, Any]],
+    attempt: Callable[[float], tuple[float, Note]],
     begin: float,
     ratio: float,
     most: int,
     late: Callable[[], bool] = lambda: False,
-) -> tuple[float, float, Any]:
-    """(error, value, note) of the best value on a geometric grid, step by step while it falls.
+) -> tuple[float, Note]:
+    """The value of the least error on a geometric grid, step by step while it falls, and its note.
 
     attempt(value) gives its error and a note to keep with it; `most` values are tried, and no other
     one once it is late(). Between two neighbours that were tried, the value is where the parabola
     through the three is lowest.
 
-    >>> climb(lambda value: (abs(math.log(value / 9.0)), 0.0), 1.0, 3.0, 5)[1]
-    9.0
+    >>> climb(lambda value: (abs(math.log(value / 9.0)), None), 1.0, 3.0, 5)
+    (9.0, None)
     """
     tried = {0: attempt(begin)}
     direction = 1
@@ -426,4 +427,4 @@ def climb(
         tried[best + direction] = attempt(begin * ratio ** (best + direction))
     best = first()
     place = best + lowest({k - best: error for k, (error, _) in tried.items()})
-    return tried[best][0], begin * ratio**place, tried[best][1]
+    return begin * ratio**place, tried[best][1]

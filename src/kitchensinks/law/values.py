@@ -254,13 +254,8 @@ class Law:
         name = what_of(record.kernel, self.features.basis.sparse, record.trees)
         scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
         name = f" {name}, {record.map}, {scaling}"
-        return maps + _best_of_last(record.trials, name)
-
-
-def _best_of_last(trials: tuple[Trial, ...], name: str) -> list[Trial]:
-    """The best trial with this name in the last stage that has one; else an empty list."""
-    for stage in ("ridge", "trees", "again", "basis"):
-        last = [one for one in trials if one.stage == stage and name in one.what]
-        if last:
-            return [last[first_least([one.error for one in last])]]
-    return []
+        for stage in ("ridge", "trees", "again", "basis"):
+            last = [one for one in record.trials if one.stage == stage and name in one.what]
+            if last:
+                return [*maps, last[first_least([one.error for one in last])]]
+        return maps

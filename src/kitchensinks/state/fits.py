@@ -15,12 +15,11 @@ from sklearn.base import BaseEstimator
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.gradients import Gradients, fit_gradients
 from kitchensinks.fitting.growth import Growth, grow
-from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Checkpoint
 from kitchensinks.law import Law
 from kitchensinks.law.ending import Bins
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
@@ -48,7 +47,13 @@ def fitted_state(
     run = settings.of_run(left, checkpoint)
     folds = 0 if law.held is not None else spec.calibrates
     plan, fit = fit_features(blocks, left, run, folds, moments)
-    _warn_stochastic(plan, spec)
+    if plan.solver == "stochastic" and spec.solver.name == "auto":
+        warnings.warn(
+            f"{plan.reason}, more than the memory budget allows: fitted by stochastic gradients, "
+            "which certify nothing. Raise memory_budget, or pass solver='stochastic' to silence "
+            "this warning.",
+            stacklevel=3,
+        )
     state = State.of(spec, law, plan, settings, fit, len(left.targets), left, growth)
     sums = spec.loss.squared and isinstance(state.sums, Moments | Condensed | FewRows)
     if law.record is None or sums or isinstance(batch.rows, Rows) or not is_kept(batch):
@@ -86,16 +91,6 @@ def _grown(
     return replace(law, features=features), growth, moments
 
 
-def _warn_stochastic(plan: Plan, spec: Spec) -> None:
-    if plan.solver == "stochastic" and spec.solver.name == "auto":
-        warnings.warn(
-            f"{plan.reason}, more than the memory budget allows: fitted by stochastic gradients, "
-            "which certify nothing. Raise memory_budget, or pass solver='stochastic' to silence "
-            "this warning.",
-            stacklevel=4,
-        )
-
-
 # -- resuming after a crash --------------------------------------------------------------
 
 
@@ -127,22 +122,19 @@ def identity_of(spec: Spec) -> dict[str, str]:
 
 def batch_identity(batch: Batch, groups: AnyArray | None = None) -> dict[str, str]:
     """What identifies the rows, targets, weights and groups of a batch."""
-    facts = {f"data ({name})": value for name, value in _rows_identity(batch.rows).items()}
-    facts["targets"] = _digest(np.asarray(batch.targets))
-    facts["weights"] = "none" if batch.weights is None else _digest(batch.weights)
-    facts["groups"] = "none" if groups is None else _digest(groups)
-    return facts
-
-
-def _rows_identity(rows: Matrix | Rows) -> dict[str, str]:
+    rows: Any = batch.rows
     if isinstance(rows, Rows):
-        return rows.fingerprint()
-    return {
-        "shape": " × ".join(map(str, rows.shape)),
-        "dtype": str(rows.dtype),
-        "sparse": str(sparse.issparse(rows)),
-        "content": checksum(rows),
-    }
+        known = rows.fingerprint()
+    else:
+        known = {
+            "shape": " × ".join(map(str, rows.shape)),
+            "dtype": str(rows.dtype),
+            "sparse": str(sparse.issparse(rows)),
+            "content": checksum(rows),
+        }
+    others = {"targets": np.asarray(batch.targets), "weights": batch.weights, "groups": groups}
+    facts = {name: "none" if own is None else _digest(own) for name, own in others.items()}
+    return {f"data ({name})": value for name, value in known.items()} | facts
 
 
 def _plain(value: Any) -> str:

@@ -70,7 +70,8 @@ class Outer(NamedTuple):
             settled=solution.settled,
         )
         with np.errstate(over="ignore"):
-            weights, intercept = fit.weights * unit, fit.intercept * unit + targets.centre
+            weights = solution.weights * unit
+            intercept = solution.intercept * unit + targets.centre
         if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
             raise ValueError(
                 f"The targets are so large (about {unit:.2g}) that weights in these units are "

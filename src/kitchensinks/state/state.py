@@ -19,7 +19,6 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
     RidgeCandidates,
-    Validation,
     effective_dimension,
     left_out_of,
     solve_moments,
@@ -151,8 +150,8 @@ class State:
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
             )
-        validation = None if self.sample is None else Validation(self._errors_on_sample)
-        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, validation, SUMMED)
+        errors = None if self.sample is None else self._errors_on_sample
+        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, errors, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer

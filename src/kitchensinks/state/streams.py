@@ -59,12 +59,7 @@ class Waiting:
     looked: int | None = 0
     verbose: Verbose = False
 
-    @property
-    def has_law(self) -> bool:
-        """Whether the law need not be learned again."""
-        if self.law is None or self.looked is None:
-            return self.law is not None
-        return self.looked == learned_from(len(self.batch.targets))
+    has_rows = True
 
     def numbers(self, rows: Matrix) -> Matrix:
         """Checked rows of arrays, in which NaN is a missing value.
@@ -110,7 +105,7 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
         known, state = _from_fit(state, nothing), replace(state, plan=plan)
     if isinstance(known, Stochastic):
         steps = known.copy()
-        steps.add(batch.rows, batch.targets, batch.weights, settings)
+        steps.add(batch, settings)
         return state.with_sums(steps, batch)
     # Separate sums, so that a batch that fails adds none of its rows.
     own = Moments.zeros(known.shift, state.targets.n_outputs)
@@ -146,7 +141,7 @@ def fit_waiting(waiting: Waiting, spec: Spec) -> State:
         law, _ = find_law(spec.basis, batch, spec.request(stream=True))
         return with_rows(frozen_state(spec, law, batch), spec, batch)
     count = len(batch.targets)
-    if not waiting.has_law:
+    if law is None or looked not in (None, learned_from(count)):
         looked = learned_from(count)
         law, bins = find_law(spec.basis, batch.part(slice(0, looked)), spec.request())
     assert law is not None, "it was learned, or is that of a fit"
