@@ -128,7 +128,7 @@ def _by_coordinates(
         return None, None
     options = solver_options(training.settings)
     solution, dual = solve_coordinates(
-        training.problem(alpha, np.zeros(training.space.n_columns)),
+        training.problem(alpha),
         tol=options["tol"],
         dual=dual,
         callback=options["callback"],
@@ -175,10 +175,9 @@ def problem_of(
     """
     loss, ball, intercept = settings.loss, settings.constraint, settings.fit_intercept
     equations = moments.normal_equations(intercept)
-    mean, gram = equations.mean, equations.gram
-    problem = Problem(design, loss, targets, shares, alpha, ball, intercept, mean, gram)
-    noise = gram_noise(design.dtype, float(np.trace(gram)), moments.count)
-    return problem, FactoredGram(gram, _NEGLIGIBLE), noise
+    problem = Problem(design, loss, targets, shares, alpha, ball, intercept, equations.mean)
+    noise = gram_noise(design.dtype, float(np.trace(equations.gram)), moments.count)
+    return problem, FactoredGram(equations.gram, _NEGLIGIBLE), noise
 
 
 def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:

@@ -231,11 +231,11 @@ class TrainingSet:
     def part(self, rows: Part) -> tuple[Array, Array | None]:
         return self.targets[rows], None if self.weights is None else self.weights[rows]
 
-    def problem(self, alpha: float, mean: Array, gram: Array | None = None) -> Problem:
-        """The convex problem; the mean is zero without an intercept."""
+    def problem(self, alpha: float, mean: Array | None = None) -> Problem:
+        """The convex problem; mean: of the features, where it is known, zero without intercept."""
         given, design = self.settings, self.space.design()
         rows, ball = (self.targets, self.shares), given.constraint
-        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, gram)
+        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean)
 
     def sums(self, keep: bool = False, phase: str = "sums") -> Moments:
         """All sums of one pass. keep: keep the features for further passes.

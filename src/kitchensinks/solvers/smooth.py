@@ -22,7 +22,7 @@ from kitchensinks.problem.problem import Callback, Problem, Solution, certified_
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
 from kitchensinks.solvers.needs import Needs
-from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
+from kitchensinks.solvers.quadratic import FactoredGram, minimise_quadratic
 
 # Called with the best weights and the score of the mean row.
 Keep = Callable[[Array, Array], None]
@@ -91,7 +91,7 @@ class _Steps:
 def solve_smooth(
     problem: Problem,
     *,
-    factored: FactoredGram | DiagonalGram | None = None,
+    factored: FactoredGram | DiagonalGram,
     tol: float = 1e-4,
     max_iter: int = 200,
     callback: Callback | None = None,
@@ -108,11 +108,14 @@ def solve_smooth(
     multinomial and exponential loss have no minimiser there if the classes separate: an error.
     """
     NEEDS.check(problem)
-    factored = factored_gram(problem) if factored is None else factored
     kind = _RidgeSteps if problem.constraint is None else _BallSteps
     steps: _Steps = kind(problem, factored)
     first_pass = problem.design.passes
-    point = _visit(problem, *(_zero_weights(problem) if start is None else start))
+    if start is None:
+        zero = problem.design.each(np.zeros_like, problem.targets)
+        weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
+        start = weights, best_shift(problem, zero)
+    point = _visit(problem, *start)
     best, bound = point, point.bound
     recent = deque([point.objective], maxlen=steps.recent)
     iteration = 0
@@ -176,12 +179,6 @@ def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float
     scores = problem.design.each(moved_scores, best.scores, shift=shift)
     objective = float(problem.objective(best.weights, scores).sum())
     return best.weights, best.level - problem.mean @ best.weights + shift, objective
-
-
-def _zero_weights(problem: Problem) -> tuple[Array, Array]:
-    """Weights of zero with their best level."""
-    weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
-    return weights, best_shift(problem, problem.design.each(np.zeros_like, problem.targets))
 
 
 def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
