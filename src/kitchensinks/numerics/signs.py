@@ -84,12 +84,6 @@ def stump_products(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
     return np.asarray(len(rows) - 2 * differ.view(np.int64))
 
 
-def stump_products_plain(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
-    """The same in NumPy, both triangles."""
-    signs = np.where(rows[:, column] >= threshold, 1, -1)
-    return np.asarray(signs.T @ signs)
-
-
 @looped(lambda rows, *_: len(rows))
 def stump_signs(
     rows: AnyArray, column: AnyArray, threshold: AnyArray, out: AnyArray, begin: int, end: int
@@ -99,10 +93,6 @@ def stump_signs(
     for i in range(begin, end):
         for k in range(len(column)):
             out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
-
-
-def stump_signs_plain(rows: AnyArray, column: Ints, threshold: AnyArray, out: AnyArray) -> None:
-    out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
 
 @compiled()
@@ -140,22 +130,6 @@ def interval_sums(
             counts[place] += 1
             for j in range(targets.shape[1]):
                 sums[place, j] += targets[i, j]
-
-
-def interval_sums_plain(
-    rows: AnyArray,
-    columns: Ints,
-    offsets: Ints,
-    thresholds: AnyArray,
-    targets: Floats,
-    counts: Ints,
-    sums: Floats,
-) -> None:
-    for c, column in enumerate(columns):
-        own = thresholds[offsets[c] : offsets[c + 1]]
-        place = offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")
-        np.add.at(counts, place, 1)
-        np.add.at(sums, place, targets)
 
 
 @looped(lambda rows, *_: len(rows))

@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
-from kitchensinks.numerics.combinations import combine, count_rows, gather, renumber, scatter
+from kitchensinks.numerics.combinations import (
+    add_to_nodes,
+    combine,
+    count_rows,
+    fill_links,
+    renumber,
+    sum_nodes,
+)
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.design import ProductDesign
 from kitchensinks.problem.losses import Array
@@ -134,12 +141,18 @@ class Shared(NamedTuple):
         return self.n_columns + len(self.combinations.links)
 
     def gather(self, values: Array, out: Array) -> None:
-        """out (fitted rows, outputs) = Σ of the values (nodes, outputs) of each row's bins."""
-        gather(*self.combinations, self.n_columns, values, out)
+        """out (fitted rows, outputs) = Σ of the values (nodes, outputs) of each row's bins.
+
+        The values of combinations are filled in.
+        """
+        fill_links(self.combinations.links, self.combinations.ends, values)
+        sum_nodes(self.combinations.nodes, values, out)
 
     def scatter(self, values: Array, out: Array) -> None:
         """out (nodes, outputs) = Σ of the values (fitted rows, outputs) of the rows in each bin."""
-        scatter(*self.combinations, self.offsets, values, out)
+        out[:] = 0.0
+        add_to_nodes(*self.combinations, values, out)
+        out[self.offsets[1:] - 1] = 0.0
 
 
 class Bins(ProductDesign):
