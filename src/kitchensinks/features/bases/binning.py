@@ -152,16 +152,14 @@ class Binning(Binned, WithGamma):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            if not self._laplacian:
-                return self._mean_kernel(
-                    lambda gamma: self._product(gamma * rows, gamma * others), rows.shape[1]
-                )
             return self._mean_kernel(
-                lambda gamma: np.exp(-cityblock(gamma * rows, gamma * others)), rows.shape[1]
+                lambda gamma: self._kernel_of(gamma * rows, gamma * others), rows.shape[1]
             )
 
-    def _product(self, rows: Floats, others: Floats) -> Floats:
+    def _kernel_of(self, rows: Floats, others: Floats) -> Floats:
         """Π_j k(|x_j − z_j|), a column at a time."""
+        if self._laplacian:
+            return np.exp(-cityblock(rows, others))
         product = np.ones((len(rows), len(others)))
         for own, other in zip(rows.T, others.T, strict=True):
             product *= pitch_kernel(self.pitch, np.abs(own[:, None] - other))

@@ -220,7 +220,6 @@ class Fastfood:
         """‖ω_k‖ over the d input coordinates (smaller than the radius where d < P)."""
         squares = np.zeros(len(self))
         for part in block_slices(self.n_inputs, 256):
-            unit = np.zeros((part.stop - part.start, self.n_inputs))
-            unit[np.arange(len(unit)), np.arange(part.start, part.stop)] = 1.0
+            unit = np.eye(part.stop - part.start, self.n_inputs, k=part.start)
             squares += np.square(self.apply(unit)).sum(axis=0)
         return np.sqrt(squares)
