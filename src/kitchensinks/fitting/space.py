@@ -141,7 +141,8 @@ def space_of(
         # Dense copies are made again in every walk unless all of them fit.
         cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(n_columns)
-    sums = partial(_products, blocks) if blocks.summable else None
+    summable = blocks.frozen.basis.fast_products and blocks.frozen.held
+    sums = partial(_products, blocks) if summable else None
     return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=cached, sums=sums)
 
 

@@ -9,11 +9,6 @@ from kitchensinks.numerics.threads import compiled, looped, row_tiles
 _TILE = 16
 
 
-def next_power_of_two(count: int) -> int:
-    """The smallest power of two that is at least `count`."""
-    return 1 << max(0, count - 1).bit_length()
-
-
 @compiled()
 def _transform(work: AnyArray) -> None:
     """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩.

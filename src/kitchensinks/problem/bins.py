@@ -67,26 +67,23 @@ class Combinations(NamedTuple):
         order = np.argsort(np.diff(offsets), kind="stable")
         dealt = np.arange(len(order)) // _DEALT % _CHAINS
         chains = [order[dealt == chain] for chain in range(_CHAINS)]
-        found = in_order(
-            lambda grids: _grouped(columns, grids, int(offsets[-1])),
-            (grids for grids in chains if len(grids)),
+        first, done = int(offsets[-1]), 0
+        found = list(
+            in_order(
+                lambda grids: _grouped(columns, grids, first),
+                (grids for grids in chains if len(grids)),
+            )
         )
-        return cls._joined(list(found), int(offsets[-1]))
-
-    @classmethod
-    def _joined(cls, chains: "list[Combinations]", first: int) -> "Combinations":
-        """Those of all chains, whose combinations are all numbered from `first` on."""
-        done = 0
-        for nodes, links, ends in chains:
-            if done:
-                for numbers in (nodes, links):
-                    np.add(numbers, done, out=numbers, where=numbers >= first, casting="unsafe")
+        # Each chain has numbered its combinations from `first` on.
+        for nodes, links, ends in found:
+            for numbers in (nodes, links):
+                np.add(numbers, done, out=numbers, where=numbers >= first, casting="unsafe")
             np.add(ends, done, out=ends)
             done += len(links)
         return cls(
-            np.concatenate([chain.nodes for chain in chains]),
-            np.concatenate([chain.links for chain in chains]),
-            np.concatenate([*(chain.ends[:-1] for chain in chains), [done]]),
+            np.concatenate([chain.nodes for chain in found]),
+            np.concatenate([chain.links for chain in found]),
+            np.concatenate([*(chain.ends[:-1] for chain in found), [done]]),
         )
 
 

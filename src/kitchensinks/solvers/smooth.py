@@ -122,7 +122,10 @@ def solve_smooth(
     while True:
         objective = float(best.objective.sum())
         gap = objective - float(bound.sum())
-        _report(callback, keep, iteration, gap, best)
+        if callback is not None:
+            callback(iteration, objective, gap)
+        if keep is not None:
+            keep(best.weights, best.level)
         converged = problem.close_enough(objective, gap, tol)
         if converged or iteration == max_iter:
             break
@@ -161,15 +164,6 @@ def solve_smooth(
     )
 
 
-def _report(
-    callback: Callback | None, keep: Keep | None, iteration: int, gap: float, best: _Point
-) -> None:
-    if callback is not None:
-        callback(iteration, float(best.objective.sum()), gap)
-    if keep is not None:
-        keep(best.weights, best.level)
-
-
 def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float]:
     """Weights, the optimal intercept for them, and their objective."""
     shift = best_shift(problem, best.scores)
@@ -200,6 +194,7 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
     pull = sums[0] - sums[1] if problem.halved else sums[1]
     pull = pull * float(problem.fit_intercept)
     loss = sums[3] if problem.loss.separable else sums[3, 0]
+    floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
     return _Point(
         weights,
         level,
@@ -208,7 +203,8 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
         pull,
         loss + problem.alpha * problem.column_sum(weights**2),
         problem.dual_bound(slopes, columns, sums[:2]),
-        _usual(problem, sums[2]),
+        # Kept away from zero.
+        np.maximum(sums[2] * (1.0 if problem.loss.separable else COUPLING), floor),
     )
 
 
@@ -233,12 +229,6 @@ def _search(problem: Problem, point: _Point, step: _Step, ceiling: Array) -> _Po
             )
         length = np.where(too_long, 0.5 * length, length)
     return None
-
-
-def _usual(problem: Problem, curvature: Array) -> Array:
-    """c = Σ w loss''(u) of each output, kept away from zero."""
-    floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
-    return np.maximum(curvature * (1.0 if problem.loss.separable else COUPLING), floor)
 
 
 # -- functions of rows -------------------------------------------------------------------

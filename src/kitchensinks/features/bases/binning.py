@@ -17,7 +17,6 @@ from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables.arrays import block_slices
 
-_GRIDS = ("shift", "rate", "multiplier")
 # Cells of a row that an exported model hashes at a time.
 _NAMED_CELLS = 2**12
 
@@ -71,7 +70,7 @@ class Binning(Binned, WithGamma):
     gamma: float | str | Sequence[Any] = "median"
     pitch: Any = "gamma"
 
-    drawn = _GRIDS
+    drawn = ("shift", "rate", "multiplier")
     gamma_by_column = True
     _measure = "l1"
     _several = True
@@ -115,7 +114,7 @@ class Binning(Binned, WithGamma):
         return tiled(np.ascontiguousarray(rows))
 
     def fill_names(self, theta: Theta, rows: Tiles, names: Names) -> None:
-        hash_tiles(*rows, *(theta[name] for name in _GRIDS), names)
+        hash_tiles(*rows, *(theta[name] for name in self.drawn), names)
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
@@ -124,7 +123,7 @@ class Binning(Binned, WithGamma):
         at 2⁶⁴. A number for each grid is added, so that one table holds the names of all grids.
         """
         theta, table = draw.theta, self.table(draw.theta)
-        shift, rate, multiplier = (theta[name].T for name in _GRIDS)
+        shift, rate, multiplier = (theta[name].T for name in self.drawn)
         n_inputs, n_grids = shift.shape
         salt = ODD * np.arange(1, n_grids + 1, dtype=np.uint64) * multiplier[0]
         keys = table.names + np.repeat(salt, np.diff(table.offsets))
