@@ -10,10 +10,9 @@ from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.base import check_choice, require_finite
+from kitchensinks.features.bases.base import Universal, check_choice, require_finite
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import Projected, sample_projection
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 

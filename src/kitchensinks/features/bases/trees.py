@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.binned import Binned, Names
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import leaf_names
 from kitchensinks.numerics.words import Words
