@@ -241,9 +241,8 @@ def test_a_slope_that_the_inner_rows_do_not_determine_is_not_tried(column):
 def test_a_trend_of_blocks_is_that_of_all_rows():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(20_000, 3))
-    one = Trend.over(
-        np.array([0, 2]), np.zeros(2), -np.ones(2), np.ones(2), rng.normal(size=(2, 2))
-    )
+    limit, slopes = np.full(2, 3.0), rng.normal(size=(2, 2))
+    one = Trend(np.array([0, 2]), np.zeros(2), -limit, limit, slopes)
     expected = np.clip(rows[:, [0, 2]], -3.0, 3.0) @ one.slopes
     np.testing.assert_allclose(one.values(rows), expected, atol=1e-12)
 

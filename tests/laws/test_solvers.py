@@ -124,9 +124,7 @@ def targets_for(loss):
 
 def problem_of(name, penalty, design):
     loss, (alpha, ball) = LOSSES[name], PENALTIES[penalty]
-    return Problem.without_gram(
-        DESIGNS[design](), loss, targets_for(loss), SHARES, alpha, ball, True
-    )
+    return Problem(DESIGNS[design](), loss, targets_for(loss), SHARES, alpha, ball, True)
 
 
 @cache
@@ -170,9 +168,9 @@ def test_a_solver_refuses_a_problem_that_it_is_not_for(name):
         "coordinates": lambda: coordinate.solve_coordinates(problem),
     }
     if problem.loss.smooth:
-        refused["nonsmooth"] = lambda: nonsmooth.solve_nonsmooth(problem)
+        refused["nonsmooth"] = lambda: nonsmooth.solve_nonsmooth(problem, factored=None)
     else:
-        refused["smooth"] = lambda: smooth.solve_smooth(problem)
+        refused["smooth"] = lambda: smooth.solve_smooth(problem, factored=None)
     for solve in refused.values():
         with pytest.raises(ValueError, match=r"needs .*, but "):
             solve()

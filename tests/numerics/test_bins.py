@@ -10,12 +10,7 @@ from kitchensinks.numerics.bins import (
     leaf_names,
     leaf_names_plain,
 )
-from kitchensinks.numerics.combinations import (
-    sum_into_bins,
-    sum_into_bins_plain,
-    sum_of_bins,
-    sum_of_bins_plain,
-)
+from kitchensinks.numerics.combinations import sum_into_bins, sum_of_bins
 from kitchensinks.numerics.names import (
     add_scores,
     add_scores_plain,
@@ -26,6 +21,7 @@ from kitchensinks.numerics.names import (
 )
 from kitchensinks.numerics.threads import threads
 from tests.catalogue import TREES
+from tests.numerics import twins
 
 SHAPES = [(0, 3, 2), (1, 1, 1), (7, 3, 0), (5, 1, 4), (33, 7, 5)]
 
@@ -182,12 +178,12 @@ def test_products_with_binned_features_agree_with_their_plain_twins(n_grids, n_r
     values = rng.normal(size=(10 * n_grids, n_outputs))
     fast, plain = np.empty((2, n_rows, n_outputs))
     sum_of_bins(columns, values, fast)
-    sum_of_bins_plain(columns, values, plain)
+    twins.sum_of_bins(columns, values, plain)
     np.testing.assert_allclose(fast, plain, atol=1e-12)
     fast, plain = np.empty((2, 10 * n_grids, n_outputs))
     rows = rng.normal(size=(n_rows, n_outputs))
     sum_into_bins(columns, rows, fast)
-    sum_into_bins_plain(columns, rows, plain)
+    twins.sum_into_bins(columns, rows, plain)
     np.testing.assert_allclose(fast, plain, atol=1e-9)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from kitchensinks.numerics import combinations, steps
 from kitchensinks.problem.bins import Combinations
+from tests.numerics import twins
 
 SHAPES = [(1, 0, 1), (1, 1, 1), (2, 1, 3), (3, 17, 1), (4, 64, 2), (5, 33_001, 1)]
 
@@ -23,15 +24,15 @@ def test_rows_are_counted_and_renumbered_as_by_the_plain_twins(n_grids, n_rows, 
     columns[rng.random(columns.shape) < 0.2] = -1
     fitted = rng.random(n_rows) < 0.7
     found = {}
-    for kind in ("", "_plain"):
+    for kind, module in (("", combinations), ("plain", twins)):
         counts, owners = np.zeros((2, offsets[-1]), dtype=np.int32)
-        getattr(combinations, f"count_rows{kind}")(columns, fitted, counts, owners)
+        module.count_rows(columns, fitted, counts, owners)
         kept = np.concatenate([[0], np.cumsum(counts > 1)])[offsets]
         ends = kept + np.arange(len(kept))
         order = rng.permutation(np.flatnonzero(fitted)) if not kind else found[""][2]
         numbers = np.full(offsets[-1], -1, dtype=np.int32)
         out = np.empty((n_grids, len(order)), dtype=np.int32)
-        getattr(combinations, f"renumber{kind}")(columns, order, counts, ends, numbers, out)
+        module.renumber(columns, order, counts, ends, numbers, out)
         found[kind] = counts, owners, order, numbers, out
     for compiled, plain in zip(*found.values(), strict=True):
         np.testing.assert_array_equal(compiled, plain)
@@ -43,7 +44,7 @@ def test_pairs_are_numbered_as_by_the_plain_twin(n_rows, most):
     rng = np.random.default_rng(0)
     one, two = rng.integers(0, 6, size=(2, n_rows)).astype(np.int32)
     found = []
-    for function in (combinations.combine, combinations.combine_plain):
+    for function in (combinations.combine, twins.combine):
         slots = np.empty(256, dtype=np.int32)
         links, out = np.zeros((most, 2), dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
         found.append((function(one, two, 10, slots, links, out), links, out))
@@ -66,19 +67,19 @@ def test_products_with_combinations_agree_with_their_plain_twins(n_grids, n_rows
     values = rng.normal(size=(n_nodes, n_outputs))
     values[offsets[1:] - 1] = 0.0
     again, (fast, plain) = values.copy(), np.empty((2, n_rows, n_outputs))
-    combinations.gather(*groups, offsets[-1], values, fast)
-    combinations.gather_plain(*groups, offsets[-1], again, plain)
+    for module, own, out in ((combinations, values, fast), (twins, again, plain)):
+        module.fill_links(groups.links, groups.ends, own)
+        module.sum_nodes(groups.nodes, own, out)
     np.testing.assert_allclose(fast, plain, atol=1e-12)
     np.testing.assert_allclose(fast, values[columns].sum(axis=0), atol=1e-12)
     given = rng.normal(size=(n_rows, n_outputs))
-    fast, plain = np.empty((2, n_nodes, n_outputs))
-    combinations.scatter(*groups, offsets, given, fast)
-    combinations.scatter_plain(*groups, offsets, given, plain)
+    fast, plain = np.zeros((2, n_nodes, n_outputs))
+    combinations.add_to_nodes(*groups, given, fast)
+    twins.add_to_nodes(*groups, given, plain)
     np.testing.assert_allclose(fast, plain, atol=1e-9)
     expected = np.zeros((offsets[-1], n_outputs))
     for own in columns:
         np.add.at(expected, own, given)
-    expected[offsets[1:] - 1] = 0.0
     np.testing.assert_allclose(fast[: offsets[-1]], expected, atol=1e-9)
 
 
@@ -95,13 +96,13 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
     # Two rows behind the columns, which are left alone.
     start = rng.normal(size=(4, n_columns + 2, n_outputs))
     found = []
-    for kind in ("", "_plain"):
+    for module in (steps, twins):
         weights, residual, direction, image = vectors = start.copy()
         bend, sums = np.zeros((n_grids, n_outputs)), np.zeros((3, n_grids, n_outputs))
-        getattr(steps, f"step{kind}")(offsets, alphas, direction, image, bend)
+        module.step(offsets, alphas, direction, image, bend)
         arguments = (weights, residual, direction, image, sums)
-        getattr(steps, f"move{kind}")(offsets, length, spread, cross, *arguments)
-        getattr(steps, f"turn{kind}")(offsets, keep, spread, residual, direction)
+        module.move(offsets, length, spread, cross, *arguments)
+        module.turn(offsets, keep, spread, residual, direction)
         np.testing.assert_array_equal(vectors[:, n_columns:], start[:, n_columns:])
         found.append((vectors, bend, sums))
     for compiled, plain in zip(*found, strict=True):

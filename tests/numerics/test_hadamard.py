@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from kitchensinks.numerics.hadamard import fastfood, fastfood_plain, next_power_of_two
+from kitchensinks.numerics.hadamard import fastfood
+from tests.numerics import twins
 
 
 def arguments(n_rows, n_inputs, n_blocks, start, count, dtype):
     rng = np.random.default_rng(n_rows + 10 * n_inputs + 100 * n_blocks)
-    size = next_power_of_two(n_inputs)
+    size = 1 << (n_inputs - 1).bit_length()
     signs = rng.choice([-1.0, 1.0], size=(n_blocks, size)).astype(dtype)
     order = np.array([rng.permutation(size) for _ in range(n_blocks)])
     normals = rng.normal(size=(n_blocks, size)).astype(dtype)
@@ -36,7 +37,7 @@ def test_compiled_product_is_the_plain_one(n_rows, n_inputs, n_blocks, start, co
     given = arguments(n_rows, n_inputs, n_blocks, start, count, dtype)
     compiled, plain = np.full((2, n_rows, count), np.nan, dtype=dtype)
     fastfood(*given, compiled)
-    fastfood_plain(*given, plain)
+    twins.fastfood(*given, plain)
     tolerance = 1e-12 if dtype == np.float64 else 3e-5
     np.testing.assert_allclose(compiled, plain, rtol=tolerance, atol=tolerance)
 
@@ -53,14 +54,8 @@ def test_plain_twin_is_the_formula():
     """H·G·Π·H·B with SciPy's Hadamard matrix."""
     rows, signs, order, normals, radius, start = arguments(4, 8, 1, 0, 8, np.float64)
     out = np.empty((4, 8))
-    fastfood_plain(rows, signs, order, normals, radius, start, out)
+    twins.fastfood(rows, signs, order, normals, radius, start, out)
     matrix = hadamard(8)
     permute = np.eye(8)[order[0]]
     product = matrix @ np.diag(normals[0]) @ permute @ matrix @ np.diag(signs[0])
     np.testing.assert_allclose(out, rows @ product.T * radius, rtol=1e-12)
-
-
-def test_next_power_of_two():
-    assert [next_power_of_two(n) for n in (1, 2, 3, 4, 5, 1023, 1024, 1025)] == [
-        *(1, 2, 4, 4, 8, 1024, 1024, 2048)
-    ]

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from kitchensinks.numerics.narrow import (
-    add_image,
-    add_image_plain,
-    filled,
-    times,
-    times_plain,
-)
+from kitchensinks.numerics.narrow import add_image, filled, times
+from tests.numerics import twins
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -23,9 +18,9 @@ def test_products_are_those_of_numpy(n_rows, n_columns, dtype):
     assert not weights[n_columns:].any()
     tolerance = 40 * np.finfo(dtype).eps
     found = times(rows, weights)
-    np.testing.assert_allclose(found, times_plain(rows, weights), atol=5 * tolerance)
+    np.testing.assert_allclose(found, twins.times(rows, weights), atol=5 * tolerance)
     out, plain = np.ones_like(weights), np.ones_like(weights)
     add_image(rows, found[:, :n_columns].astype(np.float64), out)
-    add_image_plain(rows, found[:, :n_columns].astype(np.float64), plain)
+    twins.add_image(rows, found[:, :n_columns].astype(np.float64), plain)
     np.testing.assert_allclose(out, plain, rtol=tolerance, atol=50 * tolerance)
     np.testing.assert_array_equal(out[n_columns:], 1.0)

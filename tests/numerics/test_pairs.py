@@ -11,7 +11,8 @@ from kitchensinks.numerics.pairs import (
     weighted_distances,
     weighted_distances_plain,
 )
-from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows, warp_rows_plain
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
+from tests.numerics import twins
 
 SHAPES = [(1, 1), (1, 5), (3, 2), (4, 4), (2, 7), (0, 5), (5, 130)]
 
@@ -60,7 +61,7 @@ def test_maps_agree_with_their_plain_twins(kind):
     kinds = np.full(3, kind, dtype=np.int8)
     fast, plain = np.empty_like(far), np.empty_like(far)
     warp_rows(far, mean, scale, kinds, knots, factor, fast)
-    warp_rows_plain(far, mean, scale, kinds, knots, factor, plain)
+    twins.warp_rows(far, mean, scale, kinds, knots, factor, plain)
     np.testing.assert_allclose(fast, plain, rtol=1e-12)
     for count in (0, 1):
         few = np.empty((count, 3))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kitchensinks.numerics import signs
+from tests.numerics import twins
 
 
 def stumps(n_rows, n_inputs, count, dtype, seed=0):
@@ -28,7 +29,7 @@ def table(column, threshold):
 def test_products_by_counting_bits(n_rows, count, dtype):
     rows, column, threshold = stumps(n_rows, 3, count, dtype)
     found = signs.stump_products(rows, column, threshold)
-    expected = signs.stump_products_plain(rows, column, threshold)
+    expected = twins.stump_products(rows, column, threshold)
     np.testing.assert_array_equal(np.tril(found), np.tril(expected))
 
 
@@ -38,7 +39,7 @@ def test_signs(n_rows, count, dtype):
     rows, column, threshold = stumps(n_rows, 3, count, dtype)
     found, expected = np.empty((2, n_rows, count), dtype=dtype)
     signs.stump_signs(rows, column, threshold, found)
-    signs.stump_signs_plain(rows, column, threshold, expected)
+    twins.stump_signs(rows, column, threshold, expected)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -51,7 +52,7 @@ def test_sums_and_tables_over_intervals(n_rows, n_outputs):
     targets = np.random.default_rng(1).normal(size=(n_rows, n_outputs))
     counts, sums = np.zeros((2, size), dtype=int), np.zeros((2, size, n_outputs))
     signs.interval_sums(rows, *sorted_table, targets, counts[0], sums[0])
-    signs.interval_sums_plain(rows, *sorted_table, targets, counts[1], sums[1])
+    twins.interval_sums(rows, *sorted_table, targets, counts[1], sums[1])
     np.testing.assert_array_equal(*counts)
     np.testing.assert_allclose(*sums, atol=1e-12)
     assert counts[0].sum() == n_rows * len(sorted_table[0])

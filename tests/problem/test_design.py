@@ -70,7 +70,7 @@ def test_a_problem_without_a_gram_has_its_products_and_diagonal(kind, fit_interc
     shares = np.random.default_rng(2).random(300)
     shares /= shares.sum()
     targets = np.ones((300, 1))
-    problem = Problem.without_gram(
+    problem = Problem(
         designs(bins)[kind], get_loss("squared"), targets, shares, 0.1, None, fit_intercept
     )
     centred = matrix - shares @ matrix * fit_intercept

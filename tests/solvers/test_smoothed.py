@@ -7,10 +7,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import Hinge, Quantile
 from kitchensinks.solvers.nonsmooth import solve_nonsmooth
-from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.solvers.smooth import solve_smooth
 from kitchensinks.solvers.smoothed import Smoothed, solve_smoothed
-from tests.solvers.test_nonquadratic import cosines, make_problem
+from tests.solvers.test_nonquadratic import cosines, factored, make_problem
 
 X, LABELS = load_breast_cancer(return_X_y=True)
 SIGNS = np.where(LABELS[:300] > 0, 1.0, -1.0)
@@ -43,9 +42,9 @@ def test_envelope_and_conjugate_obey_fenchel_and_young(loss, targets, width):
 )
 def test_the_gap_holds_against_the_method_of_multipliers(loss, targets, alpha, constraint):
     problem = make_problem(FEATURES, targets, loss, alpha, constraint)
-    factored = FactoredGram(problem.gram)
-    exact = solve_nonsmooth(problem, factored=factored, tol=1e-7, max_iter=5000)
-    found = solve_smoothed(problem, factored=factored, tol=1e-4, max_iter=2000)
+    metric = factored(problem)
+    exact = solve_nonsmooth(problem, factored=metric, tol=1e-7, max_iter=5000)
+    found = solve_smoothed(problem, factored=metric, tol=1e-4, max_iter=2000)
     assert found.converged
     assert found.gap <= 1e-4 * found.objective
     assert -exact.gap - 1e-12 <= found.objective - exact.objective <= found.gap + 1e-12
@@ -55,8 +54,9 @@ def test_a_start_that_is_the_optimum_ends_at_once():
     """What a checkpoint gives back is worth the iterations that it took."""
     problem = make_problem(FEATURES, SIGNS, "logistic", 1e-3)
     kept = []
-    first = solve_smooth(problem, tol=1e-6, keep=lambda *state: kept.append(state))
-    again = solve_smooth(problem, tol=1e-6, start=kept[-1])
+    options = {"factored": factored(problem), "tol": 1e-6}
+    first = solve_smooth(problem, keep=lambda *state: kept.append(state), **options)
+    again = solve_smooth(problem, start=kept[-1], **options)
     assert first.iterations > 3
     assert again.iterations == 0
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
@@ -65,7 +65,7 @@ def test_a_start_that_is_the_optimum_ends_at_once():
 def test_smooth_losses_and_missing_penalties_are_refused():
     problem = make_problem(FEATURES, SIGNS, "logistic", 1e-3)
     with pytest.raises(ValueError, match="use solve_smooth"):
-        solve_smoothed(problem, factored=FactoredGram(problem.gram))
+        solve_smoothed(problem, factored=factored(problem))
     problem = make_problem(FEATURES, SIGNS, "hinge")
     with pytest.raises(ValueError, match="needs alpha > 0 or a constraint, but neither is given"):
-        solve_smoothed(problem, factored=FactoredGram(problem.gram))
+        solve_smoothed(problem, factored=factored(problem))

@@ -155,11 +155,6 @@ class FeatureBlocks:
         for part in block_slices(self.n_rows, self.block_rows):
             yield self.frozen.scaled(self.rows[part])
 
-    @property
-    def summable(self) -> bool:
-        """Whether the basis computes sums of products faster than from its features."""
-        return self.frozen.basis.fast_products and self.frozen.held
-
     def fresh(self, start: int = 0, work: BlockFunction | None = None) -> Iterator[Block]:
         """Blocks of newly computed features, from the block that begins at row `start` on.
 

@@ -56,7 +56,7 @@ class Spread(NamedTuple):
         mean = (weights / total) @ rows
         low, high = rows.min(axis=0), rows.max(axis=0)
         # Units are powers of two: dividing by them rounds nothing.
-        unit, own = _power(high - low), float(_power(total))
+        unit, own = power_of_two(high - low), float(power_of_two(total))
         squares = rows - mean
         squares /= unit
         np.square(squares, out=squares)
@@ -80,7 +80,7 @@ class Spread(NamedTuple):
         return Spread(weight, self.mean + share * step, deviation, low, high)
 
 
-def _power(sizes: Floats | float) -> Floats:
+def power_of_two(sizes: Floats | float) -> Floats:
     """The power of two at or below each positive number, and 1 for 0."""
     exponents = np.frexp(np.where(np.asarray(sizes) > 0.0, sizes, 1.0))[1] - 1
     return np.asarray(np.ldexp(1.0, np.maximum(exponents, _LEAST_EXPONENT)))

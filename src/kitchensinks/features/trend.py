@@ -19,7 +19,8 @@ class Trend:
     targets. The range extends that of the fitted rows by its own width on either side, which limits
     the effect of outliers. names (r,): names of the columns, empty if they have none.
 
-    >>> trend = Trend.over(np.array([0]), np.zeros(1), np.zeros(1), np.ones(1), np.array([[5.0]]))
+    >>> low, high = np.array([-1.0]), np.array([2.0])
+    >>> trend = Trend(np.array([0]), np.zeros(1), low, high, np.array([[5.0]]))
     >>> trend.values(np.array([[0.5], [2.0], [1e6]])).ravel().tolist()
     [2.5, 10.0, 10.0]
     """
@@ -30,19 +31,6 @@ class Trend:
     high: Floats
     slopes: Floats
     names: tuple[str, ...] = ()
-
-    @classmethod
-    def over(
-        cls,
-        places: Ints,
-        mean: Floats,
-        low: Floats,
-        high: Floats,
-        slopes: Floats,
-        names: tuple[str, ...] = (),
-    ) -> "Trend":
-        """The trend for fitted rows whose columns have the range from low to high."""
-        return cls(places, mean, low - (high - low), high + (high - low), slopes, names)
 
     def in_words(self) -> str:
         """The columns by name or by index."""

@@ -124,10 +124,9 @@ def _by_coordinates(
     """The solution with its dual variables, or None where the ridge is too weak for this."""
     if alpha <= 0.0:
         return None, None
-    problem = training.problem(alpha, np.zeros(training.space.n_columns))
     options = solver_options(training.settings)
     del options["max_iter"]
-    solution, dual = solve_coordinates(problem, dual=dual, **options)
+    solution, dual = solve_coordinates(training.problem(alpha), dual=dual, **options)
     return (solution, dual) if solution.converged else (None, None)
 
 
@@ -170,10 +169,9 @@ def problem_of(
     """
     loss, ball, intercept = settings.loss, settings.constraint, settings.fit_intercept
     equations = moments.normal_equations(intercept)
-    mean, gram = equations.mean, equations.gram
-    problem = Problem(design, loss, targets, shares, alpha, ball, intercept, mean, gram)
-    noise = gram_noise(design.dtype, float(np.trace(gram)), moments.count)
-    return problem, FactoredGram(gram, _NEGLIGIBLE), noise
+    problem = Problem(design, loss, targets, shares, alpha, ball, intercept, equations.mean)
+    noise = gram_noise(design.dtype, float(np.trace(equations.gram)), moments.count)
+    return problem, FactoredGram(equations.gram, _NEGLIGIBLE), noise
 
 
 def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:

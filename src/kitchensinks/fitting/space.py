@@ -136,7 +136,8 @@ def space_of(
         # Dense copies are made again in every walk unless all of them fit.
         cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(n_columns)
-    sums = partial(_products, blocks) if blocks.summable else None
+    summable = blocks.frozen.basis.fast_products and blocks.frozen.held
+    sums = partial(_products, blocks) if summable else None
     return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=cached, sums=sums)
 
 
@@ -219,11 +220,11 @@ class TrainingSet:
     def part(self, rows: Part) -> tuple[Array, Array | None]:
         return self.targets[rows], None if self.weights is None else self.weights[rows]
 
-    def problem(self, alpha: float, mean: Array) -> Problem:
-        """The convex problem; the mean is zero without an intercept."""
+    def problem(self, alpha: float, mean: Array | None = None) -> Problem:
+        """The convex problem; mean: of the features, where it is known, zero without intercept."""
         given, design = self.settings, self.space.design()
         rows, ball = (self.targets, self.shares), given.constraint
-        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, None)
+        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean)
 
     def sums(self, keep: bool = False, phase: str = "sums") -> Moments:
         """All sums of one pass. keep: keep the features for further passes.

@@ -149,15 +149,8 @@ class WarmStarts:
             options |= {"fit_intercept": settings.fit_intercept, "settled": settings.settled}
             found = binned_ridge(design, self.targets, shares, alpha, start=start, **options)
         else:
-            problem = Problem.without_gram(
-                design,
-                settings.loss,
-                self.targets,
-                shares,
-                alpha,
-                settings.constraint,
-                settings.fit_intercept,
-            )
+            ball, intercept = settings.constraint, settings.fit_intercept
+            problem = Problem(design, settings.loss, self.targets, shares, alpha, ball, intercept)
             if ridge:
                 found = solve_ridge(problem, start=start, **options)
             else:

@@ -83,7 +83,8 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
     slopes = task.request.unit * line.slopes * task.sizes / deviation[:, None]
     known = task.request.names
     names = () if known is None else tuple(str(known[column]) for column in columns)
-    return Trend.over(columns.astype(np.int64), mean, low, high, slopes, names)
+    low, high = low - (high - low), high + (high - low)
+    return Trend(columns.astype(np.int64), mean, low, high, slopes, names)
 
 
 def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:

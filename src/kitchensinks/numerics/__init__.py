@@ -1,1 +1,1 @@
-"""Numerical ground: counter-based randomness, quadrature, distances and compiled loops."""
+"""Numerical ground: counter-based randomness, distances and compiled loops."""

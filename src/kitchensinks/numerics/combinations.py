@@ -1,4 +1,4 @@
-"""Compiled products with bins whose rows share combinations of them; each beside its NumPy twin.
+"""Compiled products with bins whose rows share combinations of them.
 
 A row has one bin in each grid. Grids are put into groups, and each combination of bins that a group
 has is a node of its own: node n_columns + m stands for the two nodes links[m]. The combinations of
@@ -8,9 +8,8 @@ group q are links[ends[q]:ends[q + 1]], and nodes (groups, n) says where each ro
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped
 
 # Odd multipliers that spread pairs over a hash table.
@@ -34,13 +33,6 @@ def count_rows(
             if fitted[i] and column >= 0:
                 counts[column] += 1
                 owners[column] = i
-
-
-def count_rows_plain(columns: AnyArray, fitted: Bools, counts: AnyArray, owners: AnyArray) -> None:
-    for own in columns:
-        rows = np.flatnonzero(fitted & (own >= 0))
-        np.add.at(counts, own[rows], 1)
-        np.maximum.at(owners, own[rows], rows)
 
 
 @looped(lambda columns, *_: len(columns))
@@ -69,21 +61,6 @@ def renumber(
                     numbers[column] = number
                     number += 1
                 out[g, i] = numbers[column]
-
-
-def renumber_plain(
-    columns: AnyArray,
-    order: NDArray[np.intp],
-    counts: AnyArray,
-    ends: Ints,
-    numbers: AnyArray,
-    out: AnyArray,
-) -> None:
-    for g, own in enumerate(columns[:, order]):
-        kept = (own >= 0) & (counts[own] > 1)
-        different, first = np.unique(own[kept], return_index=True)
-        numbers[different[np.argsort(first)]] = ends[g] + np.arange(len(different))
-        out[g] = np.where(kept, numbers[own], ends[g + 1] - 1)
 
 
 @compiled()
@@ -117,26 +94,13 @@ def combine(
     return count
 
 
-def combine_plain(
-    nodes: AnyArray, bins: AnyArray, first: int, slots: AnyArray, links: AnyArray, out: AnyArray
-) -> int:
-    """The same with a dictionary."""
-    found: dict[tuple[int, int], int] = {}
-    for i, pair in enumerate(zip(nodes.tolist(), bins.tolist(), strict=True)):
-        if pair not in found:
-            if len(found) == len(links):
-                return -1
-            links[len(found)] = pair
-            found[pair] = len(found)
-        out[i] = first + found[pair]
-    return len(found)
-
-
 @looped(lambda links, ends, *_: len(ends) - 1)
-def _fill_links(
-    links: AnyArray, ends: AnyArray, n_columns: Any, values: AnyArray, begin: int, end: int
-) -> None:
-    """The value of each combination of the groups: the sum of the values of its two nodes."""
+def fill_links(links: AnyArray, ends: AnyArray, values: AnyArray, begin: int, end: int) -> None:
+    """Put the sum of the values of its two nodes into that of each combination.
+
+    values (nodes, outputs); those of the bins are given.
+    """
+    n_columns = len(values) - len(links)
     for q in range(begin, end):
         for m in range(ends[q], ends[q + 1]):
             one, two = links[m, 0], links[m, 1]
@@ -145,8 +109,8 @@ def _fill_links(
 
 
 @looped(lambda nodes, *_: nodes.shape[1])
-def _sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end: int) -> None:
-    """Two groups at a time, so that sums are stored half as often."""
+def sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end: int) -> None:
+    """out_i = Σ_q values[nodes[q, i]], two groups at a time: sums are stored half as often."""
     n_groups, n_outputs = nodes.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
         last = first + _TILE if first + _TILE < end else end
@@ -167,43 +131,21 @@ def _sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end
                         total[i, o] += values[one[i], o] + both * values[two[i], o]
 
 
-def gather(
-    nodes: AnyArray,
-    links: AnyArray,
-    ends: AnyArray,
-    n_columns: int,
-    values: AnyArray,
-    out: AnyArray,
-) -> None:
-    """out_i = Σ_q values[nodes[q, i]].
-
-    values (nodes, outputs): those of the bins are given, those of combinations are filled in;
-    out (n, outputs).
-    """
-    _fill_links(links, ends, n_columns, values)
-    _sum_nodes(nodes, values, out)
-
-
-def gather_plain(
-    nodes: AnyArray, links: AnyArray, ends: Ints, n_columns: int, values: Floats, out: Floats
-) -> None:
-    for m, (one, two) in enumerate(links):
-        values[n_columns + m] = values[one] + values[two]
-    out[:] = values[nodes].sum(axis=0)
-
-
 @looped(lambda nodes, *_: len(nodes))
-def _scatter(
+def add_to_nodes(
     nodes: AnyArray,
     links: AnyArray,
     ends: AnyArray,
-    n_columns: int,
     values: AnyArray,
     out: AnyArray,
     begin: int,
     end: int,
 ) -> None:
-    n_rows, n_outputs = values.shape
+    """out[nodes[q, i]] += values_i for every group, passed on from combinations to their bins.
+
+    values (n, outputs); out (nodes, outputs), zero at first.
+    """
+    (n_rows, n_outputs), n_columns = values.shape, len(out) - len(links)
     for q in range(begin, end):
         if n_outputs == 1:
             for i in range(n_rows):
@@ -221,40 +163,13 @@ def _scatter(
                 out[two, o] += passed
 
 
-def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: Any) -> None:
-    """out[nodes[q, i]] += values_i for every group, passed on from combinations to their bins.
-
-    values (n, outputs); out (nodes, outputs); the last column of each grid, offsets[g + 1] − 1,
-    stays zero.
-    """
-    out[:] = 0.0
-    _scatter(nodes, links, ends, offsets[-1], values, out)
-    out[offsets[1:] - 1] = 0.0
-
-
-def scatter_plain(
-    nodes: AnyArray, links: AnyArray, ends: Ints, offsets: Ints, values: Floats, out: Floats
-) -> None:
-    out[:] = 0.0
-    for own in nodes:
-        np.add.at(out, own, values)
-    for m in range(len(links) - 1, -1, -1):
-        for part in links[m]:
-            out[part] += out[offsets[-1] + m]
-    out[offsets[1:] - 1] = 0.0
-
-
 def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
     """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
 
     columns (grids, n), −1 for a bin without a column; values (columns, outputs); out (n, outputs).
     """
     # −1 is the last place: its value is zero.
-    _sum_nodes(columns, np.concatenate([values, np.zeros((1, values.shape[1]))]), out)
-
-
-def sum_of_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
-    out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
+    sum_nodes(columns, np.concatenate([values, np.zeros((1, values.shape[1]))]), out)
 
 
 def sum_into_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
@@ -265,11 +180,5 @@ def sum_into_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
     # No combinations; −1 is the last place, which is left out.
     links, ends = np.empty((0, 2), columns.dtype), np.zeros(len(columns) + 1, np.int64)
     sums = np.zeros((len(out) + 1, values.shape[1]))
-    _scatter(columns, links, ends, 0, values, sums)
+    add_to_nodes(columns, links, ends, values, sums)
     out[:] = sums[:-1]
-
-
-def sum_into_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
-    out[:] = 0.0
-    for part in columns:
-        np.add.at(out, part[part >= 0], values[part >= 0])

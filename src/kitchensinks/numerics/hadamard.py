@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import AnyArray, Ints
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Rows that go through a transform together: one vector register and more of each.
 _TILE = 16
-
-
-def next_power_of_two(count: int) -> int:
-    """The smallest power of two that is at least `count`."""
-    return 1 << max(0, count - 1).bit_length()
 
 
 @compiled()
@@ -84,25 +79,3 @@ def fastfood(
             for t in range(count):
                 for k in range(low, high):
                     out[first + t, k] = radius[k] * shuffled[k + start - b * size, t]
-
-
-def fastfood_plain(
-    rows: AnyArray,
-    signs: AnyArray,
-    order: Ints,
-    normals: AnyArray,
-    radius: AnyArray,
-    start: int,
-    out: AnyArray,
-) -> None:
-    """The same in NumPy, with the Hadamard matrix written out."""
-    n_blocks, size = signs.shape
-    bits = np.arange(size)
-    parity = np.array([[(j & k).bit_count() for j in bits.tolist()] for k in bits.tolist()])
-    matrix = np.where(parity % 2, -1.0, 1.0)
-    padded = np.zeros((len(rows), size))
-    padded[:, : rows.shape[1]] = rows
-    blocks = [
-        ((padded * signs[b]) @ matrix)[:, order[b]] * normals[b] @ matrix for b in range(n_blocks)
-    ]
-    out[:] = np.concatenate(blocks, axis=1)[:, start : start + len(radius)] * radius

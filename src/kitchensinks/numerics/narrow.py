@@ -1,4 +1,4 @@
-"""Compiled products of many features with a few columns; each beside its NumPy twin.
+"""Compiled products of many features with a few columns.
 
 BLAS copies a matrix before it multiplies it, which costs more than a product with ten columns.
 Four rows meet five columns at a time here, so that twenty sums stay in registers and every number
@@ -104,10 +104,6 @@ def times(rows: AnyArray, columns: AnyArray) -> AnyArray:
     return out
 
 
-def times_plain(rows: AnyArray, columns: AnyArray) -> AnyArray:
-    return np.asarray(rows @ columns.T)
-
-
 def add_image(rows: AnyArray, columns: AnyArray, out: AnyArray) -> None:
     """out += columns'·rows of rows (n, K) and columns (n, outputs); out (whole fives, K)."""
     count, even = columns.shape[1], len(rows) - len(rows) % 4
@@ -116,7 +112,3 @@ def add_image(rows: AnyArray, columns: AnyArray, out: AnyArray) -> None:
     _add_image(rows[:even], whole, out)
     if even < len(rows):
         out[:count] += columns[even:].astype(rows.dtype).T @ rows[even:]
-
-
-def add_image_plain(rows: AnyArray, columns: AnyArray, out: AnyArray) -> None:
-    out[: columns.shape[1]] += columns.astype(rows.dtype).T @ rows

@@ -74,25 +74,29 @@ def gram_lower(rows: AnyArray, out: AnyArray) -> None:
     _check_square(out, size, rows.dtype)
     if rows.strides[1] != entry or rows.strides[0] < size * entry:
         rows = np.ascontiguousarray(rows)
-    for _ in in_order(partial(_gram_tile, rows, out), _tiles(0, size, _GRAM_TILE)):
+    # Row by row in memory is the transpose, column by column.
+    transposed = rows.ctypes.data, max(1, size, rows.strides[0] // entry), len(rows)
+    square = partial(_square_tile, out, transposed, (1.0, 0.0))
+    for _ in in_order(square, _tiles(0, size, _GRAM_TILE)):
         pass
 
 
-def _gram_tile(rows: AnyArray, out: AnyArray, tile: tuple[int, int]) -> None:
-    """The columns of a tile, on and below the diagonal."""
-    (count, size), (start, stop) = rows.shape, tile
-    scalar, entry = _KINDS[rows.dtype][1], rows.itemsize
-    one, zero = ctypes.byref(scalar(1.0)), ctypes.byref(scalar(0.0))
-    width, stride = _whole(size), _whole(max(1, size, rows.strides[0] // entry))
-    inner, own = _whole(count), _whole(stop - start)
-    # Row by row in memory is the transpose, column by column.
-    side, square = rows.ctypes.data + entry * start, _at(out, start, start)
-    _SYRK[rows.dtype](b"L", b"N", own, inner, one, side, stride, zero, square, width)
-    if stop < size:
-        below, under = rows.ctypes.data + entry * stop, _at(out, stop, start)
-        factors = below, stride, side, stride
-        rest = _whole(size - stop)
-        _GEMM[rows.dtype](b"N", b"T", rest, own, inner, one, *factors, zero, under, width)
+def _square_tile(
+    out: AnyArray, side: tuple[int, int, int], scales: tuple[float, float], tile: tuple[int, int]
+) -> None:
+    """a·S·S' + b·out in the columns of a tile, on and below the diagonal; scales: a and b.
+
+    side: the address of S (K, inner), entries from one column to the next, and `inner`.
+    """
+    (address, stride, inner), (start, stop), dtype = side, tile, out.dtype
+    a, b = (ctypes.byref(_KINDS[dtype][1](scale)) for scale in scales)
+    width, step, depth, own = (_whole(n) for n in (len(out), stride, inner, stop - start))
+    top = address + out.itemsize * start
+    _SYRK[dtype](b"L", b"N", own, depth, a, top, step, b, _at(out, start, start), width)
+    if stop < len(out):
+        factors = address + out.itemsize * stop, step, top, step
+        rest, under = _whole(len(out) - stop), _at(out, stop, start)
+        _GEMM[dtype](b"N", b"T", rest, own, depth, a, *factors, b, under, width)
 
 
 def _tiles(first: int, size: int, tile: int) -> list[tuple[int, int]]:
@@ -115,8 +119,10 @@ def cholesky_lower(matrix: AnyArray) -> bool:
         last = min(first + _PANEL, size)
         if not _factored(matrix, first, last):
             return False
-        for step in (_solve_tile, _update_tile):
-            for _ in in_order(partial(step, matrix, (first, last)), _tiles(last, size, _TILE)):
+        panel = _at(matrix, 0, first), size, last - first
+        solve = partial(_solve_tile, matrix, (first, last))
+        for step in (solve, partial(_square_tile, matrix, panel, (-1.0, 1.0))):
+            for _ in in_order(step, _tiles(last, size, _TILE)):
                 pass
     return True
 
@@ -141,21 +147,6 @@ def _solve_tile(matrix: AnyArray, panel: tuple[int, int], tile: tuple[int, int])
     sizes = _whole(stop - start), _whole(last - first)
     places = _at(matrix, first, first), _at(matrix, start, first)
     _TRSM[matrix.dtype](b"R", b"L", b"T", b"N", *sizes, one, places[0], width, places[1], width)
-
-
-def _update_tile(matrix: AnyArray, panel: tuple[int, int], tile: tuple[int, int]) -> None:
-    """A₂₂ −= L₂₁·L₂₁' for the columns of a tile, on and below the diagonal."""
-    (first, last), (start, stop) = panel, tile
-    scalar = _KINDS[matrix.dtype][1]
-    minus, one = ctypes.byref(scalar(-1.0)), ctypes.byref(scalar(1.0))
-    width, inner, own = (_whole(n) for n in (len(matrix), last - first, stop - start))
-    side, square = _at(matrix, start, first), _at(matrix, start, start)
-    _SYRK[matrix.dtype](b"L", b"N", own, inner, minus, side, width, one, square, width)
-    if stop < len(matrix):
-        below, under = _at(matrix, stop, first), _at(matrix, stop, start)
-        rest = _whole(len(matrix) - stop)
-        factors = below, width, side, width
-        _GEMM[matrix.dtype](b"N", b"T", rest, own, inner, minus, *factors, one, under, width)
 
 
 def solve_lower(factor: AnyArray, right: AnyArray) -> AnyArray:

@@ -15,12 +15,6 @@ _TILE = 16
 _WORDS = 128
 
 
-def _tasks(n_columns: int) -> int:
-    """Pairs of tiles on and below the diagonal."""
-    n_tiles = row_tiles(n_columns, _TILE)
-    return n_tiles * (n_tiles + 1) // 2
-
-
 @intrinsic
 def popcount(typingctx: object, word: object) -> Any:
     """How many bits of a 64-bit word are set, in one instruction."""
@@ -31,29 +25,27 @@ def popcount(typingctx: object, word: object) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@looped(lambda words, _: _tasks(len(words)))
+@looped(lambda words, _: (row_tiles(len(words), _TILE) + 1) // 2)
 def _differences(words: AnyArray, out: AnyArray, begin: int, end: int) -> None:
-    """Add to out[i, j], i ≥ j, the bits in which words[i] and words[j] differ; words (K, words)."""
+    """Add to out[i, j], i ≥ j, the bits in which words[i] and words[j] differ; words (K, words).
+
+    Tiles of row p and of row p from the end are one task, so that all tasks take as long.
+    """
     n_columns, n_words = words.shape
-    for task in range(begin, end):
-        row = int((np.sqrt(8.0 * task + 1.0) - 1.0) / 2.0)
-        while row * (row + 1) // 2 > task:
-            row -= 1
-        while (row + 1) * (row + 2) // 2 <= task:
-            row += 1
-        column = task - row * (row + 1) // 2
-        top, bottom = row * _TILE, min((row + 1) * _TILE, n_columns)
-        left, right = column * _TILE, min((column + 1) * _TILE, n_columns)
-        for start in range(0, n_words, _WORDS):
-            stop = min(start + _WORDS, n_words)
-            for i in range(top, bottom):
-                one = words[i, start:stop]
-                for j in range(left, right):
-                    two = words[j, start:stop]
-                    count = np.uint64(0)
-                    for w in range(stop - start):
-                        count += popcount(one[w] ^ two[w])
-                    out[i, j] += count
+    n_tiles = (n_columns + _TILE - 1) // _TILE
+    for p in range(begin, end):
+        for row in range(p, n_tiles - p, max(1, n_tiles - 1 - 2 * p)):
+            for left in range(0, (row + 1) * _TILE, _TILE):
+                for start in range(0, n_words, _WORDS):
+                    stop = min(start + _WORDS, n_words)
+                    for i in range(row * _TILE, min((row + 1) * _TILE, n_columns)):
+                        one = words[i, start:stop]
+                        for j in range(left, min(left + _TILE, n_columns)):
+                            two = words[j, start:stop]
+                            count = np.uint64(0)
+                            for w in range(stop - start):
+                                count += popcount(one[w] ^ two[w])
+                            out[i, j] += count
 
 
 @looped(lambda values, column, *_: len(column))
@@ -84,12 +76,6 @@ def stump_products(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
     return np.asarray(len(rows) - 2 * differ.view(np.int64))
 
 
-def stump_products_plain(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
-    """The same in NumPy, both triangles."""
-    signs = np.where(rows[:, column] >= threshold, 1, -1)
-    return np.asarray(signs.T @ signs)
-
-
 @looped(lambda rows, *_: len(rows))
 def stump_signs(
     rows: AnyArray, column: AnyArray, threshold: AnyArray, out: AnyArray, begin: int, end: int
@@ -99,10 +85,6 @@ def stump_signs(
     for i in range(begin, end):
         for k in range(len(column)):
             out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
-
-
-def stump_signs_plain(rows: AnyArray, column: Ints, threshold: AnyArray, out: AnyArray) -> None:
-    out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
 
 @compiled()
@@ -140,22 +122,6 @@ def interval_sums(
             counts[place] += 1
             for j in range(targets.shape[1]):
                 sums[place, j] += targets[i, j]
-
-
-def interval_sums_plain(
-    rows: AnyArray,
-    columns: Ints,
-    offsets: Ints,
-    thresholds: AnyArray,
-    targets: Floats,
-    counts: Ints,
-    sums: Floats,
-) -> None:
-    for c, column in enumerate(columns):
-        own = thresholds[offsets[c] : offsets[c + 1]]
-        place = offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")
-        np.add.at(counts, place, 1)
-        np.add.at(sums, place, targets)
 
 
 @looped(lambda rows, *_: len(rows))

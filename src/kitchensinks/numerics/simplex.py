@@ -48,11 +48,6 @@ def softmax(scores: Floats) -> Floats:
     return out.reshape(scores.shape)
 
 
-def softmax_plain(scores: Floats) -> Floats:
-    part = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(part / part.sum(axis=-1, keepdims=True))
-
-
 @looped(lambda scores, *_: len(scores))
 def _log_sum_exp(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
@@ -72,11 +67,6 @@ def log_sum_exp(scores: Floats) -> Floats:
     return _by_rows(_log_sum_exp, scores)
 
 
-def log_sum_exp_plain(scores: Floats) -> Floats:
-    top = scores.max(axis=-1)
-    return np.asarray(top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)))
-
-
 @looped(lambda shares, *_: len(shares))
 def _entropy(shares: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
@@ -94,11 +84,6 @@ def entropy(shares: Floats) -> Floats:
     array([ True])
     """
     return _by_rows(_entropy, shares)
-
-
-def entropy_plain(shares: Floats) -> Floats:
-    logs = np.log(np.where(shares > 0.0, shares, 1.0))
-    return np.asarray(-(shares * logs).sum(axis=-1))
 
 
 def _rows(values: Floats) -> Floats:
@@ -135,18 +120,6 @@ def _tempered(
         slope += weights[i] * (mean - own)
         bend += weights[i] * (second / total - mean * mean)
     return slope, bend
-
-
-def _tempered_plain(
-    scores: Floats, labels: Ints, weights: Floats, t: float, out: Floats
-) -> tuple[float, float]:
-    below = scores - scores.max(axis=1, keepdims=True)
-    shares = softmax_plain(t * below)
-    own = below[np.arange(len(labels)), labels]
-    mean = (shares * below).sum(axis=1)
-    spread = (shares * below**2).sum(axis=1) - mean**2
-    out[:] = log_sum_exp_plain(t * below) - t * own
-    return float(weights @ (mean - own)), float(weights @ spread)
 
 
 def log_losses(scores: Floats, labels: Ints, weights: Floats) -> Floats:

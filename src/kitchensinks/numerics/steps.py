@@ -1,4 +1,4 @@
-"""Compiled vector updates of conjugate gradients, grid by grid; each beside its NumPy twin.
+"""Compiled vector updates of conjugate gradients, grid by grid.
 
 Columns of grid g are offsets[g] to offsets[g + 1]. They stay in cache while the grid is processed,
 so each update also computes the sums that the next one needs. Vectors are (columns, outputs) and
@@ -6,11 +6,7 @@ may be longer than offsets[-1]; entries beyond it are not changed. alphas (1,) o
 (columns, 1) or (columns, outputs) is the diagonal preconditioner M.
 """
 
-from itertools import pairwise
-
-import numpy as np
-
-from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import looped
 
 
@@ -32,14 +28,6 @@ def step(
                 image[c, o] += alpha * direction[c, o]
                 total += direction[c, o] * image[c, o]
             bend[g, o] = total
-
-
-def step_plain(
-    offsets: Ints, alphas: Floats, direction: Floats, image: Floats, bend: Floats
-) -> None:
-    for g, (first, last) in enumerate(pairwise(offsets)):
-        image[first:last] += alphas * direction[first:last]
-        bend[g] = np.sum(direction[first:last] * image[first:last], axis=0)
 
 
 @looped(lambda offsets, *_: len(offsets) - 1)
@@ -72,26 +60,6 @@ def move(
             sums[0, g, o], sums[1, g, o], sums[2, g, o] = shaped, square, inner
 
 
-def move_plain(
-    offsets: Ints,
-    length: Floats,
-    spread: Floats,
-    cross: Floats,
-    weights: Floats,
-    residual: Floats,
-    direction: Floats,
-    image: Floats,
-    sums: Floats,
-) -> None:
-    for g, (first, last) in enumerate(pairwise(offsets)):
-        own = slice(first, last)
-        weights[own] += length * direction[own]
-        residual[own] -= length * image[own]
-        sums[0, g] = np.sum(residual[own] ** 2 / spread[own], axis=0)
-        sums[1, g] = np.sum(residual[own] ** 2, axis=0)
-        sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
-
-
 @looped(lambda offsets, *_: len(offsets) - 1)
 def turn(
     offsets: AnyArray,
@@ -109,10 +77,3 @@ def turn(
             for o in range(direction.shape[1]):
                 shaped = residual[c, o] / spread[c, o if o < last else last]
                 direction[c, o] = shaped + keep[o] * direction[c, o]
-
-
-def turn_plain(
-    offsets: Ints, keep: Floats, spread: Floats, residual: Floats, direction: Floats
-) -> None:
-    own = slice(offsets[0], offsets[-1])
-    direction[own] = residual[own] / spread[own] + keep * direction[own]

@@ -96,30 +96,3 @@ def warp_rows(
             own = rows[first : first + size]
             _warp_rows(own, mean, rate, kind, knots, factor, exact[: len(own)])
             out[first : first + size] = exact[: len(own)]
-
-
-def warp_rows_plain(
-    rows: AnyArray,
-    mean: Floats,
-    scale: Floats,
-    kind: NDArray[np.int8],
-    knots: Floats,
-    factor: Floats,
-    out: AnyArray,
-) -> None:
-    """The same in NumPy, column by column."""
-    for j in range(rows.shape[1]):
-        column = rows[:, j].astype(np.float64)
-        z = (column - mean[j]) * (1.0 / scale[j])
-        squashed = z / np.sqrt(1.0 + (z * z) * (1.0 / (BEND * BEND)))
-        low = np.searchsorted(knots[j], column, side="left")
-        high = np.searchsorted(knots[j], column, side="right")
-        last = knots.shape[1] - 1
-        below, above = knots[j][np.clip(low - 1, 0, last)], knots[j][np.clip(low, 0, last)]
-        gap = np.where(above > below, above - below, 1.0)
-        between = np.clip(low - 1 + (column - below) / gap, 0, last)
-        between = np.where(low == 0, 0.0, np.where(low > last, last, between))
-        place = np.where(high > low, 0.5 * (low + high - 1), between)
-        spread = HALF * (2.0 * place / last - 1.0)
-        forms = {LINEAR: z, SQUASH: squashed, QUANTILE: spread, MIX: 0.5 * (squashed + spread)}
-        out[:, j] = factor[j] * forms[int(kind[j])]

@@ -26,48 +26,27 @@ class Stream(enum.IntEnum):
     number; a number in use keeps its meaning, because saved models depend on it.
     """
 
-    #: Parameters θ of a basis.
-    DRAW = 0
-    #: Seeds of the parts of a Union.
-    UNION_PARTS = 1
-    #: Shared planes of maxout units, for the first three places of the pool.
-    MAXOUT_PLANES = 2
-    #: Rows whose sums precondition a solver.
-    PRECONDITIONER = 5
-    #: Multipliers that turn rows into keys.
-    ROW_KEYS = 6
-    #: Rows that are held out to learn a law.
-    LAW_HOLD_OUT = 7
-    #: Folds of rows for out-of-fold target means.
-    TARGET_FOLDS = 8
-    #: Rows on which encodings of categories are compared.
-    ENCODING_SAMPLE = 9
-    #: Points of the circle of a distance profile.
-    DISTANCE_PROFILE = 10
-    #: Seeds of stacked layers.
-    STACKED_LAYERS = 11
-    #: Runs of rows that the recipe of a table's columns is learned from.
-    COLUMN_SAMPLE = 12
-    #: Orders in which columns become known, for explanations of predictions.
-    EXPLANATION = 13
-    #: Points between which a function is compared, for the importance of its columns.
-    IMPORTANCE = 14
-    #: Seeds of the parts of a Product.
-    PRODUCT_PARTS = 15
-    #: Signs of rows, for Rademacher complexities.
-    RADEMACHER = 16
-    #: Orders of the rows in epochs of stochastic gradients.
-    STOCHASTIC_ORDER = 17
-    #: Orders of the rows in epochs of dual coordinate ascent.
-    COORDINATE_ORDER = 18
-    #: Batches that the scales of a law are learned from, and rows that quantiles are taken of.
-    LAW_BATCHES = 19
-    #: Rows and columns that the trees of a law are grown on.
-    TREES = 20
-    #: Rows and candidates that a reweighted basis takes.
-    REWEIGHTED = 2**32
-    #: Shared planes of maxout units, for the further places of the pool.
-    MORE_PLANES = 2**32 + 1
+    DRAW = 0  #: Parameters θ of a basis.
+    UNION_PARTS = 1  #: Seeds of the parts of a Union.
+    MAXOUT_PLANES = 2  #: Shared planes of maxout units, for the first three places of the pool.
+    PRECONDITIONER = 5  #: Rows whose sums precondition a solver.
+    ROW_KEYS = 6  #: Multipliers that turn rows into keys.
+    LAW_HOLD_OUT = 7  #: Rows that are held out to learn a law.
+    TARGET_FOLDS = 8  #: Folds of rows for out-of-fold target means.
+    ENCODING_SAMPLE = 9  #: Rows on which encodings of categories are compared.
+    DISTANCE_PROFILE = 10  #: Points of the circle of a distance profile.
+    STACKED_LAYERS = 11  #: Seeds of stacked layers.
+    COLUMN_SAMPLE = 12  #: Runs of rows that the recipe of a table's columns is learned from.
+    EXPLANATION = 13  #: Orders in which columns become known, for explanations of predictions.
+    IMPORTANCE = 14  #: Points between which a function is compared, for importances of columns.
+    PRODUCT_PARTS = 15  #: Seeds of the parts of a Product.
+    RADEMACHER = 16  #: Signs of rows, for Rademacher complexities.
+    STOCHASTIC_ORDER = 17  #: Orders of the rows in epochs of stochastic gradients.
+    COORDINATE_ORDER = 18  #: Orders of the rows in epochs of dual coordinate ascent.
+    LAW_BATCHES = 19  #: Batches that the scales of a law are learned from, and rows for quantiles.
+    TREES = 20  #: Rows and columns that the trees of a law are grown on.
+    REWEIGHTED = 2**32  #: Rows and candidates that a reweighted basis takes.
+    MORE_PLANES = 2**32 + 1  #: Shared planes of maxout units, for the further places of the pool.
 
     @property
     def size(self) -> int:

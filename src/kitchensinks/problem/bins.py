@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
 from kitchensinks.numerics.combinations import (
+    add_to_nodes,
     combine,
     count_rows,
-    gather,
+    fill_links,
     renumber,
-    scatter,
     sum_into_bins,
+    sum_nodes,
     sum_of_bins,
 )
 from kitchensinks.numerics.threads import in_order
@@ -67,26 +68,23 @@ class Combinations(NamedTuple):
         order = np.argsort(np.diff(offsets), kind="stable")
         dealt = np.arange(len(order)) // _DEALT % _CHAINS
         chains = [order[dealt == chain] for chain in range(_CHAINS)]
-        found = in_order(
-            lambda grids: _grouped(columns, grids, int(offsets[-1])),
-            (grids for grids in chains if len(grids)),
+        first, done = int(offsets[-1]), 0
+        found = list(
+            in_order(
+                lambda grids: _grouped(columns, grids, first),
+                (grids for grids in chains if len(grids)),
+            )
         )
-        return cls._joined(list(found), int(offsets[-1]))
-
-    @classmethod
-    def _joined(cls, chains: "list[Combinations]", first: int) -> "Combinations":
-        """Those of all chains, whose combinations are all numbered from `first` on."""
-        done = 0
-        for nodes, links, ends in chains:
-            if done:
-                for numbers in (nodes, links):
-                    np.add(numbers, done, out=numbers, where=numbers >= first, casting="unsafe")
+        # Each chain has numbered its combinations from `first` on.
+        for nodes, links, ends in found:
+            for numbers in (nodes, links):
+                np.add(numbers, done, out=numbers, where=numbers >= first, casting="unsafe")
             np.add(ends, done, out=ends)
             done += len(links)
         return cls(
-            np.concatenate([chain.nodes for chain in chains]),
-            np.concatenate([chain.links for chain in chains]),
-            np.concatenate([*(chain.ends[:-1] for chain in chains), [done]]),
+            np.concatenate([chain.nodes for chain in found]),
+            np.concatenate([chain.links for chain in found]),
+            np.concatenate([*(chain.ends[:-1] for chain in found), [done]]),
         )
 
 
@@ -141,12 +139,18 @@ class Shared(NamedTuple):
         return self.n_columns + len(self.combinations.links)
 
     def gather(self, values: Array, out: Array) -> None:
-        """out (fitted rows, outputs) = Σ of the values (nodes, outputs) of each row's bins."""
-        gather(*self.combinations, self.n_columns, values, out)
+        """out (fitted rows, outputs) = Σ of the values (nodes, outputs) of each row's bins.
+
+        The values of combinations are filled in.
+        """
+        fill_links(self.combinations.links, self.combinations.ends, values)
+        sum_nodes(self.combinations.nodes, values, out)
 
     def scatter(self, values: Array, out: Array) -> None:
         """out (nodes, outputs) = Σ of the values (fitted rows, outputs) of the rows in each bin."""
-        scatter(*self.combinations, self.offsets, values, out)
+        out[:] = 0.0
+        add_to_nodes(*self.combinations, values, out)
+        out[self.offsets[1:] - 1] = 0.0
 
 
 class Bins(ProductDesign):

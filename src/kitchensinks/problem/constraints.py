@@ -33,9 +33,9 @@ class Constraint(Value, ABC):
     def norm(self, weights: Array) -> Array:
         """The norm of each column of weights: at most the radius inside the ball."""
 
-    @abstractmethod
     def support(self, direction: Array) -> Array:
-        """sup of direction·β over the ball, for each column."""
+        """sup of direction·β over the ball, for each column: the conjugate without a ridge."""
+        return self.conjugate(direction, 0.0)
 
     @abstractmethod
     def conjugate(self, direction: Array, alpha: float) -> Array:
@@ -59,9 +59,6 @@ class SupBall(Constraint):
     def norm(self, weights: Array) -> Array:
         return np.asarray(np.abs(weights).max(axis=0))
 
-    def support(self, direction: Array) -> Array:
-        return np.asarray(self.radius * np.abs(direction).sum(axis=0))
-
     def conjugate(self, direction: Array, alpha: float) -> Array:
         return np.asarray(_penalised_line(np.abs(direction), self.radius, alpha).sum(axis=0))
 
@@ -81,9 +78,6 @@ class L2Ball(Constraint):
 
     def norm(self, weights: Array) -> Array:
         return np.asarray(np.linalg.norm(weights, axis=0))
-
-    def support(self, direction: Array) -> Array:
-        return np.asarray(self.radius * np.linalg.norm(direction, axis=0))
 
     def conjugate(self, direction: Array, alpha: float) -> Array:
         return _penalised_line(np.linalg.norm(direction, axis=0), self.radius, alpha)

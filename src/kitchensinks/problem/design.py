@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kitchensinks.numerics import narrow
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
+from kitchensinks.tables.arrays import block_slices
 
 Block = NDArray[np.floating[Any]]
 # An array, or its parts on the workers of a cluster.
@@ -211,8 +212,7 @@ class ProductDesign(Design):
     def _dense_blocks(
         self, work: Callable[[slice, Block], Any] | None = None
     ) -> Iterator[tuple[slice, Any]]:
-        for start in range(0, self.n_rows, SLICE_ROWS):
-            rows = slice(start, min(start + SLICE_ROWS, self.n_rows))
+        for rows in block_slices(self.n_rows, SLICE_ROWS):
             block = self.dense(rows)
             yield rows, block if work is None else work(rows, block)
 

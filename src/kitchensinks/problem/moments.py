@@ -15,33 +15,12 @@ from kitchensinks.numerics.products import gram_lower
 _SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 
-class Totals(NamedTuple):
-    """Of a block: Σw, rows of positive weight, copies of rows, Σwy and Σwy²."""
-
-    weight: float
-    rows: int
-    copies: float
-    targets: Floats
-    squares: Floats
-
-    @classmethod
-    def of(cls, targets: Floats, weights: Floats | None) -> "Totals":
-        """Of targets (n, outputs) and weights (n,)."""
-        weighted = targets if weights is None else targets * weights[:, None]
-        return cls(
-            float(len(targets) if weights is None else weights.sum()),
-            len(targets) if weights is None else int(np.count_nonzero(weights)),
-            copies_of(len(targets), weights),
-            weighted.sum(axis=0),
-            (weighted * targets).sum(axis=0),
-        )
-
-
 class BlockSums(NamedTuple):
     """Sums of a block for columns `done` and later.
 
     first: Σwz; cross: Σwzy'; product: the lower triangle of the products of those columns, in units
-    of `unit`; rest: their products with the columns before; totals: where done = 0.
+    of `unit`; rest: their products with the columns before; targets (n, outputs) and weights (n,)
+    are those of the block.
     """
 
     done: int
@@ -50,7 +29,8 @@ class BlockSums(NamedTuple):
     cross: Floats
     product: AnyArray
     rest: AnyArray | None
-    totals: Totals | None
+    targets: Floats
+    weights: Floats | None
 
 
 @dataclass
@@ -80,12 +60,13 @@ class Moments:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_spare": []}
 
-    def _add_totals(self, totals: Totals) -> None:
-        self.weight += totals.weight
-        self.count += totals.rows
-        self.copies += totals.copies
-        self.targets = self.targets + totals.targets
-        self.squares = self.squares + totals.squares
+    def _add_targets(self, targets: Floats, weights: Floats | None) -> None:
+        weighted = targets if weights is None else targets * weights[:, None]
+        self.weight += float(len(targets) if weights is None else weights.sum())
+        self.count += len(targets) if weights is None else int(np.count_nonzero(weights))
+        self.copies += copies_of(len(targets), weights)
+        self.targets = self.targets + weighted.sum(axis=0)
+        self.squares = self.squares + (weighted * targets).sum(axis=0)
 
     def close(self) -> None:
         """Free the memory that products of blocks reuse."""
@@ -142,13 +123,12 @@ class Moments:
             first = unit * (narrow @ new).astype(np.float64)
         cross = (new.T @ spread.astype(dtype)).astype(np.float64)
         cross = (unit * size) * cross + np.outer(first, level)
-        totals = Totals.of(targets, weights) if done == 0 else None
         if weights is not None:
             features *= np.sqrt(narrow)[:, None]
         product = self._room(new.shape[1], dtype)
         gram_lower(new, product)
         rest = new.T @ features[:, :done] if done else None
-        return BlockSums(done, unit, first, cross, product, rest, totals)
+        return BlockSums(done, unit, first, cross, product, rest, targets, weights)
 
     def take(self, block: "BlockSums") -> None:
         """Add the sums of a block, in float64."""
@@ -159,8 +139,8 @@ class Moments:
         self._spare.append(block.product)
         if block.rest is not None:
             self.gram[done:, :done] += block.unit * block.rest.astype(np.float64)
-        if block.totals is not None:
-            self._add_totals(block.totals)
+        if done == 0:
+            self._add_targets(block.targets, block.weights)
 
     def _room(self, size: int, dtype: DType) -> AnyArray:
         """Reused memory for a product: new pages cost a tenth of the product's time."""
@@ -178,7 +158,7 @@ class Moments:
         self.first += first
         self.gram += gram
         self.cross += cross
-        self._add_totals(Totals.of(targets, None))
+        self._add_targets(targets, None)
 
     def state(self) -> dict[str, AnyArray]:
         """All the sums as arrays, for a checkpoint."""

@@ -60,9 +60,7 @@ class Solution(NamedTuple):
 class Problem:
     """One fit: the features, the loss with its targets (rows, outputs), penalty and ball.
 
-    `row_weights` sum to one. `mean` is Σ w z and `gram` is Σ w (z - mean)(z - mean)'; without an
-    intercept the mean is zero and the Gram is not centred. It is None where there are too many
-    columns for one.
+    `row_weights` sum to one; `known_mean` is the `mean` where it has been computed already.
     """
 
     design: Design
@@ -72,25 +70,16 @@ class Problem:
     alpha: float
     constraint: Constraint | None
     fit_intercept: bool
-    mean: Array
-    gram: Array | None
+    known_mean: Array | None = None
 
-    @classmethod
-    def without_gram(
-        cls,
-        design: Design,
-        loss: Loss,
-        targets: Array,
-        row_weights: Array,
-        alpha: float,
-        constraint: Constraint | None,
-        fit_intercept: bool,
-    ) -> "Problem":
-        """The problem of a design with too many columns for a Gram."""
-        mean = np.zeros(design.n_columns)
-        if fit_intercept:
-            mean = design.adjoint(row_weights[:, None])[:, 0]
-        return cls(design, loss, targets, row_weights, alpha, constraint, fit_intercept, mean, None)
+    @cached_property
+    def mean(self) -> Array:
+        """Σ w z, zero without an intercept."""
+        if self.known_mean is not None:
+            return self.known_mean
+        if not self.fit_intercept:
+            return np.zeros(self.design.n_columns)
+        return self.design.adjoint(self.row_weights[:, None])[:, 0]
 
     @property
     def bounded(self) -> bool:
@@ -105,7 +94,7 @@ class Problem:
 
     @cached_property
     def diagonal(self) -> Array:
-        """The diagonal of the Gram, shape (K,)."""
+        """The diagonal of the Gram Σ w (z - mean)(z - mean)', shape (K,)."""
         return np.maximum(self.design.squares(self.row_weights) - self.mean**2, 0.0)
 
     def gram_times(self, vector: Array) -> Array:
@@ -319,15 +308,8 @@ class _RepairShares(NamedTuple):
         return (1.0 - self.mix) * columns + rest
 
 
-def certificate(
-    problem: Problem, weights: Array, intercept: Array, dual: Array | None = None
-) -> tuple[float, float]:
-    """The objective at (weights, intercept) and its Fenchel gap, in two traversals.
-
-    `dual` (rows, outputs) lies in the conjugate's domain; by default it is the slope of the loss.
-    """
+def certificate(problem: Problem, weights: Array, intercept: Array) -> tuple[float, float]:
+    """The objective at (weights, intercept) and its Fenchel gap at the slopes of the loss."""
     columns, scores, slopes = problem.visit(weights, intercept)
-    if dual is not None:
-        slopes, columns = dual, problem.design.adjoint(problem.dual_columns(slice(None), dual))
     objective = float(problem.objective(weights, scores).sum())
     return objective, objective - float(problem.dual_bound(slopes, columns).sum())

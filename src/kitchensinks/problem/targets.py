@@ -18,6 +18,7 @@ from sklearn.utils.validation import assert_all_finite, check_array
 
 from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
+from kitchensinks.features.scaling import power_of_two
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.tables.arrays import advice, check_targets, words_among
@@ -144,7 +145,7 @@ class TargetSizes(NamedTuple):
         mean = np.zeros(columns.shape[1])
         if total > 0.0:
             # Divided by a power of two, so that no sum overflows.
-            unit = _power(float(largest.max(initial=0.0)))
+            unit = float(power_of_two(largest.max(initial=0.0)))
             mean = unit * np.average(columns / unit, axis=0, weights=weights)
         return cls(total, mean, largest, y.ndim == 1)
 
@@ -169,12 +170,7 @@ class TargetSizes(NamedTuple):
                 f"y has outputs of sizes {sizes.min():.0e} to {largest:.0e}, too far apart to be "
                 "fitted together: fit them one by one."
             )
-        return _power(largest)
-
-
-def _power(size: float) -> float:
-    exponent = math.floor(math.log2(size)) if size > 0 else 0
-    return float(2.0 ** min(max(exponent, -1000), 1000))
+        return float(power_of_two(largest))
 
 
 def _refuse_missing(missing: Bools) -> None:

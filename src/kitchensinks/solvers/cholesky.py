@@ -9,7 +9,7 @@ from kitchensinks.tables.arrays import block_slices
 
 # Growth of the jitter from one attempt to the next.
 _GROWTH = 10.0
-# Columns that are copied or cleared at a time.
+# Columns that are copied at a time.
 _COLUMNS = 256
 
 
@@ -37,24 +37,8 @@ def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
     >>> ridge_solve(np.array([[3.0, 0.0], [0.0, 8.0]]), 1.0, np.array([4.0, 18.0]))
     array([1., 2.])
     """
-    shifted = column_by_column(matrix)
-    diagonal = np.diag_indices_from(shifted)
-    shifted[diagonal] += ridge
-    factor = shifted
-    if not cholesky_lower(factor):
-        shifted = column_by_column(matrix)
-        shifted[diagonal] += ridge
-        factor = lower_factor(shifted)
+    factor = _jittered(matrix, ridge)[0]
     return solve_lower(factor, right.reshape(len(right), -1)).reshape(right.shape)
-
-
-def _clear_upper(matrix: AnyArray) -> None:
-    """Set entries above the diagonal to zero, some columns at a time: np.tril would make a copy."""
-    for first in range(0, len(matrix), _COLUMNS):
-        last = min(first + _COLUMNS, len(matrix))
-        matrix[:first, first:last] = 0.0
-        above = np.triu_indices(last - first, 1)
-        matrix[first:last, first:last][above] = 0.0
 
 
 def lower_factor(matrix: AnyArray) -> AnyArray:
@@ -69,7 +53,10 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
     array([[2., 0.],
            [0., 3.]])
     """
-    return _jittered(matrix)[0]
+    factor = _jittered(matrix)[0]
+    for column in range(1, len(factor)):
+        factor[:column, column] = 0.0
+    return factor
 
 
 def definite(matrix: AnyArray) -> AnyArray:
@@ -82,17 +69,18 @@ def definite(matrix: AnyArray) -> AnyArray:
     return shifted
 
 
-def _jittered(matrix: AnyArray) -> tuple[AnyArray, float]:
+def _jittered(matrix: AnyArray, ridge: float = 0.0) -> tuple[AnyArray, float]:
+    """The factor of matrix + (ridge + jitter)·I in the lower triangle, and the jitter."""
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
         shifted = column_by_column(matrix)
+        shifted[diagonal] += ridge
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):
-            _clear_upper(shifted)
             return shifted, jitter
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)
-        least = float(information.eps) * float(np.abs(matrix[diagonal]).max())
+        least = float(information.eps) * float(np.abs(matrix[diagonal] + ridge).max())
         jitter = max(_GROWTH * jitter, least, float(information.tiny))

@@ -119,9 +119,7 @@ class _State:
         self.about = np.zeros((n_outputs, 3))
         # Change of the weights for one unit of a_i, along its row.
         self.steps = problem.row_weights / (2.0 * problem.alpha)
-        self.mean = np.zeros(problem.design.n_columns)
-        if problem.fit_intercept:
-            self.mean += problem.design.adjoint(problem.row_weights[:, None])[:, 0]
+        self.mean = problem.mean
         self.size = float(self.mean @ self.mean)
         norms = self._measured()
         norms = np.maximum(norms + self.size - 2.0 * self.means, 0.0)

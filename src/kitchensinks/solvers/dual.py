@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 
 from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
+from kitchensinks.tables.arrays import block_slices
 
 # Columns of dense features converted to float64 at a time.
 _CHUNK = 4096
@@ -94,9 +95,7 @@ def _unresolved(rows: Matrix, mean: Array, spread: float) -> float:
 
 def _chunks(rows: Matrix) -> Iterator[slice]:
     """Slices of the columns: a few at a time for dense rows, so that float64 copies stay small."""
-    width = rows.shape[1] if hasattr(rows, "toarray") else _CHUNK
-    for start in range(0, rows.shape[1], width):
-        yield slice(start, start + width)
+    return block_slices(rows.shape[1], rows.shape[1] if hasattr(rows, "toarray") else _CHUNK)
 
 
 def _image(rows: Matrix, columns: Array) -> Array:

@@ -15,7 +15,7 @@ class Needs:
     keep the weights inside a ball.
 
     >>> from kitchensinks.problem.losses import Hinge
-    >>> problem = Problem(None, Hinge(), None, None, 0.0, None, True, None, None)
+    >>> problem = Problem(None, Hinge(), None, None, 0.0, None, True)
     >>> Needs("coordinate ascent", smooth=False, ridge=True, ball=False).missing(problem)
     ['alpha > 0, but alpha=0.0']
     """

@@ -7,8 +7,7 @@ The scores are split off as u = Z·β + b and the loss is minimised in u alone, 
 The alternating direction method of multipliers (Boyd et al. 2011, section 3.4) with penalty ρ on
 the first equation makes the β-step a ridge regression with the fixed Gram, free once factored, and
 keeps the multiplier λ in the domain of the conjugate, so that λ certifies the answer. The copy δ of
-the weights exists only where there is a ball; an exact step inside the ball in its place was
-measured to need as many traversals. Each iteration is one traversal.
+the weights exists only where there is a ball. Each iteration is one traversal.
 
 ADMM reaches a relative gap of 1e-3 in some 30 to 90 iterations and slows down after that. From
 there the method of multipliers (Rockafellar 1976) goes on, one output at a time: β and b minimise
@@ -29,7 +28,7 @@ from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs, kinked
-from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
+from kitchensinks.solvers.quadratic import FactoredGram
 
 # Over-relaxation: each step goes this much of the way.
 RELAXATION = 1.6
@@ -58,7 +57,7 @@ NEEDS = Needs("ADMM", smooth=False)
 def solve_nonsmooth(
     problem: Problem,
     *,
-    factored: FactoredGram | ImplicitGram | None = None,
+    factored: FactoredGram | ImplicitGram,
     tol: float = 1e-3,
     max_iter: int = 1000,
     callback: Callback | None = None,
@@ -73,7 +72,6 @@ def solve_nonsmooth(
     gradient is below `tol`, would give such a gap.
     """
     NEEDS.check(problem)
-    factored = factored_gram(problem) if factored is None else factored
     n_outputs, first_pass = problem.targets.shape[1], problem.design.passes
     best = _Best(problem, callback)
     state = _Admm(problem, kinked(problem.loss), factored, best)

@@ -15,7 +15,7 @@ from scipy.sparse import eye_array
 from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
-from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution, certified_gap
+from kitchensinks.problem.problem import NEGLIGIBLE, Solution, certified_gap
 from kitchensinks.solvers.cholesky import definite, lower_factor
 
 
@@ -123,12 +123,6 @@ def minimise_quadratic(
     if isinstance(constraint, SupBall):
         return _box_minimiser(shifted, linear, constraint.radius, accuracy)
     return np.asarray(cho_solve((lower_factor(shifted), True), linear, check_finite=False))
-
-
-def factored_gram(problem: Problem) -> FactoredGram:
-    if problem.gram is None:
-        raise ValueError("This problem has no Gram: pass a metric for the solver as `factored`.")
-    return FactoredGram(problem.gram)
 
 
 def ball_multipliers(spectrum: Array, rotated: Array, radius: float, rounding: Array) -> Array:

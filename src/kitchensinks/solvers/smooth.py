@@ -22,7 +22,7 @@ from kitchensinks.problem.problem import Callback, Problem, Solution, certified_
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
 from kitchensinks.solvers.needs import Needs
-from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
+from kitchensinks.solvers.quadratic import FactoredGram, minimise_quadratic
 
 # Called with the best weights and the score of the mean row.
 Keep = Callable[[Array, Array], None]
@@ -91,7 +91,7 @@ class _Steps:
 def solve_smooth(
     problem: Problem,
     *,
-    factored: FactoredGram | DiagonalGram | None = None,
+    factored: FactoredGram | DiagonalGram,
     tol: float = 1e-4,
     max_iter: int = 200,
     callback: Callback | None = None,
@@ -108,18 +108,24 @@ def solve_smooth(
     multinomial and exponential loss have no minimiser there if the classes separate: an error.
     """
     NEEDS.check(problem)
-    factored = factored_gram(problem) if factored is None else factored
     kind = _RidgeSteps if problem.constraint is None else _BallSteps
     steps: _Steps = kind(problem, factored)
     first_pass = problem.design.passes
-    point = _visit(problem, *(_zero_weights(problem) if start is None else start))
+    if start is None:
+        zero = problem.design.each(np.zeros_like, problem.targets)
+        weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
+        start = weights, best_shift(problem, zero)
+    point = _visit(problem, *start)
     best, bound = point, point.bound
     recent = deque([point.objective], maxlen=steps.recent)
     iteration = 0
     while True:
         objective = float(best.objective.sum())
         gap = objective - float(bound.sum())
-        _report(callback, keep, iteration, gap, best)
+        if callback is not None:
+            callback(iteration, objective, gap)
+        if keep is not None:
+            keep(best.weights, best.level)
         converged = problem.close_enough(objective, gap, tol)
         if converged or iteration == max_iter:
             break
@@ -158,15 +164,6 @@ def solve_smooth(
     )
 
 
-def _report(
-    callback: Callback | None, keep: Keep | None, iteration: int, gap: float, best: _Point
-) -> None:
-    if callback is not None:
-        callback(iteration, float(best.objective.sum()), gap)
-    if keep is not None:
-        keep(best.weights, best.level)
-
-
 def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float]:
     """Weights, the optimal intercept for them, and their objective."""
     shift = best_shift(problem, best.scores)
@@ -176,12 +173,6 @@ def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float
     scores = problem.design.each(moved_scores, best.scores, shift=shift)
     objective = float(problem.objective(best.weights, scores).sum())
     return best.weights, best.level - problem.mean @ best.weights + shift, objective
-
-
-def _zero_weights(problem: Problem) -> tuple[Array, Array]:
-    """Weights of zero with their best level."""
-    weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
-    return weights, best_shift(problem, problem.design.each(np.zeros_like, problem.targets))
 
 
 def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
@@ -203,6 +194,7 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
     pull = sums[0] - sums[1] if problem.halved else sums[1]
     pull = pull * float(problem.fit_intercept)
     loss = sums[3] if problem.loss.separable else sums[3, 0]
+    floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
     return _Point(
         weights,
         level,
@@ -211,7 +203,8 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
         pull,
         loss + problem.alpha * problem.column_sum(weights**2),
         problem.dual_bound(slopes, columns, sums[:2]),
-        _usual(problem, sums[2]),
+        # Kept away from zero.
+        np.maximum(sums[2] * (1.0 if problem.loss.separable else COUPLING), floor),
     )
 
 
@@ -236,12 +229,6 @@ def _search(problem: Problem, point: _Point, step: _Step, ceiling: Array) -> _Po
             )
         length = np.where(too_long, 0.5 * length, length)
     return None
-
-
-def _usual(problem: Problem, curvature: Array) -> Array:
-    """c = Σ w loss''(u) of each output, kept away from zero."""
-    floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
-    return np.maximum(curvature * (1.0 if problem.loss.separable else COUPLING), floor)
 
 
 # -- functions of rows -------------------------------------------------------------------

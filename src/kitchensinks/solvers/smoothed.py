@@ -105,7 +105,10 @@ def solve_smoothed(
         )
         done += found.iterations
         start = found.weights, found.intercept + problem.mean @ found.weights
-        objective, below = _certified(problem, smooth.loss, found)
+        # The true objective of the weights, and the bound that the smoothed slopes give.
+        columns, scores, slopes = problem.visit(found.weights, found.intercept, smooth.loss)
+        objective = float(problem.objective(found.weights, scores).sum())
+        below = float(problem.dual_bound(slopes, columns).sum())
         bound = max(bound, below)
         if best is None or objective < best.objective:
             best = found._replace(objective=objective)
@@ -125,10 +128,3 @@ def solve_smoothed(
         converged=converged,
         solver=f"smoothed {best.solver}",
     )
-
-
-def _certified(problem: Problem, smooth: Loss, found: Solution) -> tuple[float, float]:
-    """The true objective of the weights, and the bound that the smoothed slopes give."""
-    columns, scores, slopes = problem.visit(found.weights, found.intercept, smooth)
-    objective = float(problem.objective(found.weights, scores).sum())
-    return objective, float(problem.dual_bound(slopes, columns).sum())

@@ -9,8 +9,7 @@ from scipy.linalg import hadamard
 from scipy.special import hyp1f1
 
 import kitchensinks as ks
-from kitchensinks.features.bases.projections import Fastfood
-from kitchensinks.numerics.hadamard import next_power_of_two
+from kitchensinks.features.bases.projections import Fastfood, rotation_size
 
 KINDS = ("gaussian", "orthogonal", "hadamard")
 
@@ -85,7 +84,7 @@ def test_directions_on_the_sphere_have_length_one(kind):
 @pytest.mark.parametrize("n_inputs", [1, 3, 4, 8])
 def test_hadamard_rows_are_exactly_gaussian(n_inputs):
     """The first row of 3000 blocks: coordinates, a slanted projection, fourth moments."""
-    size = next_power_of_two(n_inputs)
+    size = rotation_size("hadamard", n_inputs)
     basis = ks.Fourier(gamma=0.5, projection="hadamard")
     rows = directions_of(basis, n_inputs, 3000 * size)[::size]
     slanted = rows @ np.ones(n_inputs) / math.sqrt(n_inputs)
@@ -173,3 +172,9 @@ def test_directions_of_very_heavy_tails_stay_finite(nu):
     for dtype in (np.float32, np.float64):
         features = basis.draw(0, 3, 5000, dtype).features(rows.astype(dtype))
         assert np.isfinite(features).all()
+
+
+def test_a_transform_has_the_next_power_of_two():
+    assert [rotation_size("hadamard", n) for n in (1, 2, 3, 4, 5, 1023, 1024, 1025)] == [
+        *(1, 2, 4, 4, 8, 1024, 1024, 2048)
+    ]

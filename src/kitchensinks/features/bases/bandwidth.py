@@ -18,8 +18,6 @@ _MOST_ROWS = 1000
 # Fewest rows, however wide they are.
 _FEWEST_ROWS = 100
 
-_METRICS = {"squared": "euclidean", "l2": "euclidean", "l1": "cityblock"}
-
 
 class WithGamma(Basis):
     """A basis whose features depend on γ·x; γ is given or estimated from rows."""
@@ -122,7 +120,7 @@ def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
         # The rows are a random sample already, so a regular subset of them is one too.
         kept = np.linspace(0, len(rows) - 1, limit).astype(int)
         rows, weights = rows[kept], None if weights is None else weights[kept]
-    distances = pdist(rows, _METRICS[measure])
+    distances = pdist(rows, "cityblock" if measure == "l1" else "euclidean")
     pair_weights = None
     if weights is not None and (weights != weights[0]).any():
         first, second = np.triu_indices(len(rows), 1)

@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,7 +20,6 @@ from kitchensinks.features.bases.draw import (
     sample_blocks,
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
-from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Words, check_seed
@@ -33,6 +32,23 @@ if TYPE_CHECKING:
 BLOCK = 256
 # Entries of a block of rows, or of its bins, in the pass that finds occupied bins.
 _TABULATED_ENTRIES = 2**22
+
+
+class Universal(NamedTuple):
+    """An answer with its reason; None stands for "not known".
+
+    A basis is universal if for every continuous f on a bounded set and every ε > 0, K draws have
+    with probability near one weights within ε of f in mean square (thesis, Definition III.6).
+
+    >>> "universal" if Universal(None, "a reason") else "not known to be"
+    'not known to be'
+    """
+
+    answer: bool | None
+    reason: str
+
+    def __bool__(self) -> bool:
+        return bool(self.answer)
 
 
 class Basis(Linked):
@@ -116,7 +132,7 @@ class Basis(Linked):
     def universal(self) -> Universal:
         """Whether weighted sums of draws approximate every continuous function, and why (thesis,
         Theorem III.4 to Corollary III.9): true or false, with a ``reason``."""
-        return UNKNOWN
+        return Universal(None, "Nothing is known of functions of your own.")
 
     @property
     def bound(self) -> float:

@@ -7,17 +7,16 @@ from typing import Any, Literal
 import numpy as np
 
 from kitchensinks.features.bases.bandwidth import WithGamma
+from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.binned import Binned, Names
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, Tiles, hash_tiles, tiled
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables.arrays import block_slices
 
-_GRIDS = ("shift", "rate", "multiplier")
 # Cells of a row that an exported model hashes at a time.
 _NAMED_CELLS = 2**12
 
@@ -71,7 +70,7 @@ class Binning(Binned, WithGamma):
     gamma: float | str | Sequence[Any] = "median"
     pitch: Any = "gamma"
 
-    drawn = _GRIDS
+    drawn = ("shift", "rate", "multiplier")
     gamma_by_column = True
     _measure = "l1"
     _several = True
@@ -115,7 +114,7 @@ class Binning(Binned, WithGamma):
         return tiled(np.ascontiguousarray(rows))
 
     def fill_names(self, theta: Theta, rows: Tiles, names: Names) -> None:
-        hash_tiles(*rows, *(theta[name] for name in _GRIDS), names)
+        hash_tiles(*rows, *(theta[name] for name in self.drawn), names)
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
@@ -124,7 +123,7 @@ class Binning(Binned, WithGamma):
         at 2⁶⁴. A number for each grid is added, so that one table holds the names of all grids.
         """
         theta, table = draw.theta, self.table(draw.theta)
-        shift, rate, multiplier = (theta[name].T for name in _GRIDS)
+        shift, rate, multiplier = (theta[name].T for name in self.drawn)
         n_inputs, n_grids = shift.shape
         salt = ODD * np.arange(1, n_grids + 1, dtype=np.uint64) * multiplier[0]
         keys = table.names + np.repeat(salt, np.diff(table.offsets))
@@ -152,16 +151,14 @@ class Binning(Binned, WithGamma):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            if not self._laplacian:
-                return self._mean_kernel(
-                    lambda gamma: self._product(gamma * rows, gamma * others), rows.shape[1]
-                )
             return self._mean_kernel(
-                lambda gamma: np.exp(-cityblock(gamma * rows, gamma * others)), rows.shape[1]
+                lambda gamma: self._kernel_of(gamma * rows, gamma * others), rows.shape[1]
             )
 
-    def _product(self, rows: Floats, others: Floats) -> Floats:
+    def _kernel_of(self, rows: Floats, others: Floats) -> Floats:
         """Π_j k(|x_j − z_j|), a column at a time."""
+        if self._laplacian:
+            return np.exp(-cityblock(rows, others))
         product = np.ones((len(rows), len(others)))
         for own, other in zip(rows.T, others.T, strict=True):
             product *= pitch_kernel(self.pitch, np.abs(own[:, None] - other))

@@ -5,9 +5,8 @@ import math
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.base import Basis, Universal
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 

@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, owens_t
 
-from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.bases.base import Universal, check_count
 from kitchensinks.features.bases.draw import Draw, Graph, Shared, Theta, sample_blocks
 from kitchensinks.features.bases.projections import (
     Projected,
@@ -20,7 +20,6 @@ from kitchensinks.features.bases.projections import (
     summed_directions,
     written_out,
 )
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 

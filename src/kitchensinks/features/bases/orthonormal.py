@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import eval_legendre
 
-from kitchensinks.features.bases.base import Basis, check_choice
+from kitchensinks.features.bases.base import Basis, Universal, check_choice
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 

@@ -17,12 +17,10 @@ _STEP = 1e-5
 # Tolerance for the value 1 at zero, the value 0 at the largest pitch, and convexity.
 _TOLERANCE = 1e-5
 
-NAMES = ("gamma", "hat")
-
 
 def check_pitch(pitch: object) -> None:
     """Raise an error unless `pitch` is a name, positive numbers or a convex kernel."""
-    if isinstance(pitch, str) and pitch in NAMES:
+    if isinstance(pitch, str) and pitch in ("gamma", "hat"):
         return
     if callable(pitch):
         _check_kernel(pitch)

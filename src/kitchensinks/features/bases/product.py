@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.base import Basis, Universal
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 

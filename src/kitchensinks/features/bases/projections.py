@@ -15,7 +15,7 @@ import numpy as np
 from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Ints, Matrix
-from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
+from kitchensinks.numerics.hadamard import fastfood
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables.arrays import block_slices, densify
@@ -53,10 +53,11 @@ class Projected(Basis):
 
 
 def rotation_size(kind: str, n_inputs: int) -> int:
-    """Directions of one rotation: all that can be orthogonal in d dimensions, or one transform."""
+    """Directions of one rotation: all that can be orthogonal in d dimensions, or the power of two
+    at or above d."""
     if kind == "orthogonal":
         return min(n_inputs, _LARGEST_ROTATION)
-    return next_power_of_two(n_inputs)
+    return 1 << (n_inputs - 1).bit_length()
 
 
 def projection_block_size(kind: str, n_inputs: int) -> int:
@@ -164,7 +165,7 @@ class Fastfood:
     @classmethod
     def sample(cls, words: Words, n_inputs: int, count: int) -> "Fastfood":
         """`count` transforms, with rows of length one in R^P."""
-        size = next_power_of_two(n_inputs)
+        size = rotation_size("hadamard", n_inputs)
         signs = words.sign(count, size)
         order = np.stack([words.permutation(size) for _ in range(count)])
         normals = words.normal(count, size)
@@ -220,7 +221,6 @@ class Fastfood:
         """‖ω_k‖ over the d input coordinates (smaller than the radius where d < P)."""
         squares = np.zeros(len(self))
         for part in block_slices(self.n_inputs, 256):
-            unit = np.zeros((part.stop - part.start, self.n_inputs))
-            unit[np.arange(len(unit)), np.arange(part.start, part.stop)] = 1.0
+            unit = np.eye(part.stop - part.start, self.n_inputs, k=part.start)
             squares += np.square(self.apply(unit)).sum(axis=0)
         return np.sqrt(squares)

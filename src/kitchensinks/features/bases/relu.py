@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.base import check_choice
+from kitchensinks.features.bases.base import Universal, check_choice
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import (
     Fastfood,
@@ -15,7 +15,6 @@ from kitchensinks.features.bases.projections import (
     summed_directions,
     written_out,
 )
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 

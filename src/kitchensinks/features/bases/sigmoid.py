@@ -5,16 +5,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh_tridiagonal
 from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.base import check_choice, require_finite
+from kitchensinks.features.bases.base import Universal, check_choice, require_finite
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import Projected, sample_projection
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
-from kitchensinks.numerics.quadrature import gauss_rule
 from kitchensinks.numerics.words import Words
 
 
@@ -142,3 +141,26 @@ def logistic_spreads() -> tuple[Floats, Floats]:
     # Kolmogorov's density is flat at both ends, so that sums over equal steps are accurate.
     kappa = np.linspace(0.15, 5.0, 400)
     return gauss_rule(2.0 * kappa, kstwobign.pdf(kappa), 12)
+
+
+def gauss_rule(nodes: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:
+    """The `count`-point Gauss rule of a discrete law, by the Lanczos process.
+
+    The eigenvalues of the tridiagonal matrix of the law's orthogonal polynomials
+    are the nodes; the squared first components of its eigenvectors the weights.
+    """
+    weights = weights / weights.sum()
+    basis = np.empty((count, len(nodes)))
+    diagonal, side = np.empty(count), np.empty(count - 1)
+    vector = np.sqrt(weights)
+    for k in range(count):
+        basis[k] = vector
+        vector = nodes * vector
+        diagonal[k] = basis[k] @ vector
+        for _ in range(2):
+            vector = vector - basis[: k + 1].T @ (basis[: k + 1] @ vector)
+        if k < count - 1:
+            side[k] = np.linalg.norm(vector)
+            vector = vector / side[k]
+    values, vectors = eigh_tridiagonal(diagonal, side)
+    return values, vectors[0] ** 2

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from kitchensinks.features.bases.base import Basis, check_choice, check_positive
+from kitchensinks.features.bases.base import Basis, Universal, check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Graph, Products, Scorer, Theta
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (

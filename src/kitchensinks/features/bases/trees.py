@@ -4,14 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.binned import Binned, Names
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import leaf_names
 from kitchensinks.numerics.words import Words
-
-_NODES = ("column", "cut", "below", "above")
 
 
 @dataclass(eq=False, repr=False)
@@ -47,7 +45,7 @@ class Trees(Binned):
     below: AnyArray
     above: AnyArray
 
-    drawn = _NODES
+    drawn = ("column", "cut", "below", "above")
     part = "tree"
     rescales = False
     universal = Universal(False, "The leaves of given trees are finitely many.")
@@ -100,10 +98,10 @@ class Trees(Binned):
         self.check_in(n_inputs)
         nodes = self.nodes()
         order = words.permutation(len(nodes[0]))
-        return {name: part[order] for name, part in zip(_NODES, nodes, strict=True)}
+        return {name: part[order] for name, part in zip(self.drawn, nodes, strict=True)}
 
     def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
-        nodes = [theta[name] for name in _NODES]
+        nodes = [theta[name] for name in self.drawn]
         # More draws than trees have some of them again, each of which rows go down once.
         first: dict[bytes, int] = {}
         keys = (b"".join(part[t].tobytes() for part in nodes) for t in range(len(nodes[0])))
@@ -119,7 +117,7 @@ class Trees(Binned):
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """All trees of a row go down by one level at a time; leaves lead to themselves."""
         theta, table = draw.theta, self.table(draw.theta)
-        column, cut, below, above = (theta[name] for name in _NODES)
+        column, cut, below, above = (theta[name] for name in self.drawn)
         n_trees, n_nodes = column.shape
         first = n_nodes * np.arange(n_trees)[:, None]
         leaf = column < 0
@@ -145,7 +143,7 @@ class Trees(Binned):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         self.check_in(rows.shape[1])
-        theta = dict(zip(_NODES, self.nodes(), strict=True))
+        theta = dict(zip(self.drawn, self.nodes(), strict=True))
         kernel = np.zeros((len(rows), len(others)))
         own, other = self.bin_names(theta, rows), self.bin_names(theta, others)
         for mine, theirs in zip(own, other, strict=True):

@@ -14,7 +14,7 @@ from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.space import TrainingSet
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.problem.problem import Problem, certificate, certified_gap
+from kitchensinks.problem.problem import certificate, certified_gap
 from kitchensinks.problem.targets import Batch
 
 # Where the least error is not reached, a search of bandwidths ends after so many.
@@ -106,15 +106,7 @@ def certified(model: Any, rows: np.ndarray, labels: np.ndarray) -> dict[str, flo
     settings, frozen = state.settings, state.model.frozen
     batch = Batch(rows, state.targets.encode(labels))
     training = TrainingSet.of(FeatureBlocks(rows, frozen, memory_budget=0.0), batch, settings)
-    problem = Problem.without_gram(
-        training.space.design(),
-        settings.loss,
-        training.targets,
-        training.shares,
-        state.fitted.evidence.alpha,
-        settings.constraint,
-        settings.fit_intercept,
-    )
+    problem = training.problem(state.fitted.evidence.alpha)
     objective, gap = certificate(problem, state.model.weights, state.model.intercept)
     return {"objective": objective, "gap": certified_gap(gap)}
 

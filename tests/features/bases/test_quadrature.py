@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kitchensinks.numerics.quadrature import gauss_rule
+from kitchensinks.features.bases.sigmoid import gauss_rule
 
 
 def test_gauss_rule_of_a_flat_law_is_gauss_legendre():

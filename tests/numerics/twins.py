@@ -1,0 +1,165 @@
+"""Plain NumPy twins of compiled functions, with the same arguments."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE, SQUASH
+
+
+def count_rows(columns, fitted, counts, owners):
+    for own in columns:
+        rows = np.flatnonzero(fitted & (own >= 0))
+        np.add.at(counts, own[rows], 1)
+        np.maximum.at(owners, own[rows], rows)
+
+
+def renumber(columns, order, counts, ends, numbers, out):
+    for g, own in enumerate(columns[:, order]):
+        kept = (own >= 0) & (counts[own] > 1)
+        different, first = np.unique(own[kept], return_index=True)
+        numbers[different[np.argsort(first)]] = ends[g] + np.arange(len(different))
+        out[g] = np.where(kept, numbers[own], ends[g + 1] - 1)
+
+
+def combine(nodes, bins, first, slots, links, out):
+    found = {}
+    for i, pair in enumerate(zip(nodes.tolist(), bins.tolist(), strict=True)):
+        if pair not in found:
+            if len(found) == len(links):
+                return -1
+            links[len(found)] = pair
+            found[pair] = len(found)
+        out[i] = first + found[pair]
+    return len(found)
+
+
+def fill_links(links, ends, values):
+    for m, (one, two) in enumerate(links, len(values) - len(links)):
+        values[m] = values[one] + values[two]
+
+
+def sum_nodes(nodes, values, out):
+    out[:] = values[nodes].sum(axis=0)
+
+
+def add_to_nodes(nodes, links, ends, values, out):
+    for own in nodes:
+        np.add.at(out, own, values)
+    for m in range(len(links) - 1, -1, -1):
+        for part in links[m]:
+            out[part] += out[len(out) - len(links) + m]
+
+
+def fastfood(rows, signs, order, normals, radius, start, out):
+    """With the Hadamard matrix written out."""
+    n_blocks, size = signs.shape
+    bits = np.arange(size)
+    parity = np.array([[(j & k).bit_count() for j in bits.tolist()] for k in bits.tolist()])
+    matrix = np.where(parity % 2, -1.0, 1.0)
+    padded = np.zeros((len(rows), size))
+    padded[:, : rows.shape[1]] = rows
+    blocks = [
+        ((padded * signs[b]) @ matrix)[:, order[b]] * normals[b] @ matrix for b in range(n_blocks)
+    ]
+    out[:] = np.concatenate(blocks, axis=1)[:, start : start + len(radius)] * radius
+
+
+def times(rows, columns):
+    return np.asarray(rows @ columns.T)
+
+
+def add_image(rows, columns, out):
+    out[: columns.shape[1]] += columns.astype(rows.dtype).T @ rows
+
+
+def stump_products(rows, column, threshold):
+    """Both triangles."""
+    signs = np.where(rows[:, column] >= threshold, 1, -1)
+    return np.asarray(signs.T @ signs)
+
+
+def stump_signs(rows, column, threshold, out):
+    out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
+
+
+def interval_sums(rows, columns, offsets, thresholds, targets, counts, sums):
+    for c, column in enumerate(columns):
+        own = thresholds[offsets[c] : offsets[c + 1]]
+        place = offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")
+        np.add.at(counts, place, 1)
+        np.add.at(sums, place, targets)
+
+
+def softmax(scores):
+    part = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(part / part.sum(axis=-1, keepdims=True))
+
+
+def log_sum_exp(scores):
+    top = scores.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)))
+
+
+def entropy(shares):
+    logs = np.log(np.where(shares > 0.0, shares, 1.0))
+    return np.asarray(-(shares * logs).sum(axis=-1))
+
+
+def tempered(scores, labels, weights, t, out):
+    below = scores - scores.max(axis=1, keepdims=True)
+    shares = softmax(t * below)
+    own = below[np.arange(len(labels)), labels]
+    mean = (shares * below).sum(axis=1)
+    spread = (shares * below**2).sum(axis=1) - mean**2
+    out[:] = log_sum_exp(t * below) - t * own
+    return float(weights @ (mean - own)), float(weights @ spread)
+
+
+def step(offsets, alphas, direction, image, bend):
+    for g, (first, last) in enumerate(pairwise(offsets)):
+        image[first:last] += alphas * direction[first:last]
+        bend[g] = np.sum(direction[first:last] * image[first:last], axis=0)
+
+
+def move(offsets, length, spread, cross, weights, residual, direction, image, sums):
+    for g, (first, last) in enumerate(pairwise(offsets)):
+        own = slice(first, last)
+        weights[own] += length * direction[own]
+        residual[own] -= length * image[own]
+        sums[0, g] = np.sum(residual[own] ** 2 / spread[own], axis=0)
+        sums[1, g] = np.sum(residual[own] ** 2, axis=0)
+        sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
+
+
+def turn(offsets, keep, spread, residual, direction):
+    own = slice(offsets[0], offsets[-1])
+    direction[own] = residual[own] / spread[own] + keep * direction[own]
+
+
+def warp_rows(rows, mean, scale, kind, knots, factor, out):
+    for j in range(rows.shape[1]):
+        column = rows[:, j].astype(np.float64)
+        z = (column - mean[j]) * (1.0 / scale[j])
+        squashed = z / np.sqrt(1.0 + (z * z) * (1.0 / (BEND * BEND)))
+        low = np.searchsorted(knots[j], column, side="left")
+        high = np.searchsorted(knots[j], column, side="right")
+        last = knots.shape[1] - 1
+        below, above = knots[j][np.clip(low - 1, 0, last)], knots[j][np.clip(low, 0, last)]
+        gap = np.where(above > below, above - below, 1.0)
+        between = np.clip(low - 1 + (column - below) / gap, 0, last)
+        between = np.where(low == 0, 0.0, np.where(low > last, last, between))
+        place = np.where(high > low, 0.5 * (low + high - 1), between)
+        spread = HALF * (2.0 * place / last - 1.0)
+        forms = {LINEAR: z, SQUASH: squashed, QUANTILE: spread, MIX: 0.5 * (squashed + spread)}
+        out[:, j] = factor[j] * forms[int(kind[j])]
+
+
+def sum_of_bins(columns, values, out):
+    out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
+
+
+def sum_into_bins(columns, values, out):
+    out[:] = 0.0
+    for part in columns:
+        np.add.at(out, part[part >= 0], values[part >= 0])
