@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 import kitchensinks as ks
 from kitchensinks.estimators.buckets import Buckets, Shape
-from kitchensinks.estimators.hashing import different_letters_plain
 from kitchensinks.features.bases.maxout import same_argmax
+from tests.numerics import twins
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(30, 12))
@@ -64,7 +64,7 @@ def plain_search(hash_, queries, count):
     used = shape.n_tables * shape.n_letters
     cut = (-1, shape.n_tables, shape.n_letters)
     own, asked = own[:, :used].reshape(cut), asked[:, :used].reshape(cut)
-    distance = different_letters_plain(hash_._coded(queries)[0], hash_.codes_)
+    distance = twins.different_letters(hash_._coded(queries)[0], hash_.codes_)
     found = []
     for i, query in enumerate(asked):
         together = np.flatnonzero((own == query).all(axis=2).any(axis=1))

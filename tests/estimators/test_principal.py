@@ -16,10 +16,11 @@ from sklearn.utils.estimator_checks import check_fit_score_takes_y, parametrize_
 
 import kitchensinks as ks
 from kitchensinks.estimators import principal
-from kitchensinks.estimators.hashing import different_letters, different_letters_plain, pack
+from kitchensinks.estimators.hashing import different_letters, pack
 from kitchensinks.features.bases.maxout import maxout_kernel, same_argmax
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.state.streams import add_rows
+from tests.numerics import twins
 
 
 @parametrize_with_checks(
@@ -281,7 +282,7 @@ def test_packed_codes_count_different_letters(pool, n_units, n_rows, n_others):
     packed, packed_others = pack(letters, pool), pack(others, pool)
     assert packed.shape == (n_rows, (pool - 1).bit_length(), -(-n_units // 64))
     np.testing.assert_array_equal(different_letters(packed, packed_others), expected)
-    np.testing.assert_array_equal(different_letters_plain(packed, packed_others), expected)
+    np.testing.assert_array_equal(twins.different_letters(packed, packed_others), expected)
 
 
 def test_letters_name_the_largest_direction_of_the_maxout_units():

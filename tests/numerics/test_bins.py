@@ -6,18 +6,13 @@ import pytest
 from kitchensinks.numerics.bins import (
     CELL_LIMIT,
     bin_hashes,
-    bin_hashes_plain,
     leaf_names,
-    leaf_names_plain,
 )
 from kitchensinks.numerics.combinations import sum_into_bins, sum_of_bins
 from kitchensinks.numerics.names import (
     add_scores,
-    add_scores_plain,
     find_columns,
-    find_columns_plain,
     number_names,
-    number_names_plain,
 )
 from kitchensinks.numerics.threads import threads
 from tests.catalogue import TREES
@@ -39,7 +34,7 @@ def test_compiled_hashes_are_the_plain_ones(n_rows, n_inputs, n_grids, dtype):
     rows = (10 * np.random.default_rng(0).normal(size=(n_rows, n_inputs))).astype(dtype)
     compiled, plain = np.zeros((2, n_grids, n_rows), dtype=np.uint64)
     bin_hashes(rows, *grids(n_inputs, n_grids), compiled)
-    bin_hashes_plain(rows, *grids(n_inputs, n_grids), plain)
+    twins.bin_hashes(rows, *grids(n_inputs, n_grids), plain)
     np.testing.assert_array_equal(compiled, plain)
 
 
@@ -50,7 +45,7 @@ def test_hashes_of_columns_with_one_two_and_many_values():
     rows[:, 2], rows[:, 3] = np.where(rng.random(2500) < 0.9, 9.0, -5.0), rng.integers(-9, 9, 2500)
     compiled, plain = np.zeros((2, 4, 2500), dtype=np.uint64)
     bin_hashes(rows, *grids(6, 4), compiled)
-    bin_hashes_plain(rows, *grids(6, 4), plain)
+    twins.bin_hashes(rows, *grids(6, 4), plain)
     np.testing.assert_array_equal(compiled, plain)
 
 
@@ -60,7 +55,7 @@ def test_hashes_of_columns_in_few_cells(wide):
     rows = (wide * np.random.default_rng(0).normal(size=(1300, 5))).astype(np.float32)
     compiled, plain = np.zeros((2, 9, 1300), dtype=np.uint64)
     bin_hashes(rows, *grids(5, 9), compiled)
-    bin_hashes_plain(rows, *grids(5, 9), plain)
+    twins.bin_hashes(rows, *grids(5, 9), plain)
     np.testing.assert_array_equal(compiled, plain)
 
 
@@ -69,7 +64,7 @@ def test_cells_too_far_for_an_integer_are_clipped():
     compiled, plain = np.zeros((2, 3, 3), dtype=np.uint64)
     bin_hashes(rows, *grids(2, 3), compiled)
     with np.errstate(over="ignore"):
-        bin_hashes_plain(rows, *grids(2, 3), plain)
+        twins.bin_hashes(rows, *grids(2, 3), plain)
     np.testing.assert_array_equal(compiled, plain)
 
 
@@ -102,7 +97,7 @@ def test_compiled_numbers_of_names_are_the_plain_ones(n_rows, n_inputs, n_grids,
     counts, plain_counts = np.zeros((2, n_grids), dtype=np.int64)
     numbers, plain_numbers = np.zeros((2, n_grids, n_rows), dtype=np.int32)
     number_names(names, compiled, counts, numbers)
-    number_names_plain(names, plain, plain_counts, plain_numbers)
+    twins.number_names(names, plain, plain_counts, plain_numbers)
     np.testing.assert_array_equal(numbers, plain_numbers)
     np.testing.assert_array_equal(counts, plain_counts)
     for own, other, count in zip(compiled, plain, counts, strict=True):
@@ -119,7 +114,7 @@ def test_single_names_are_found_wherever_they_stand(greatest):
     for name in np.concatenate([table[::7], table[-1:], table[::50] + np.uint64(1), ends]):
         compiled, plain = np.zeros((2, 1, 1), dtype=np.int64)
         find_columns(np.array([[name]]), table, offsets, compiled)
-        find_columns_plain(np.array([[name]]), table, offsets, plain)
+        twins.find_columns(np.array([[name]]), table, offsets, plain)
         assert compiled == plain
 
 
@@ -136,7 +131,7 @@ def test_scores_have_the_same_bits_for_one_row_many_rows_and_two_threads():
     add_scores(names, table, offsets, values, together)
     with threads(2):
         add_scores(names, table, offsets, values, shared)
-    add_scores_plain(names, table, offsets, values, expected)
+    twins.add_scores(names, table, offsets, values, expected)
     np.testing.assert_array_equal(together, expected)
     np.testing.assert_array_equal(shared, expected)
     for i in range(20):
@@ -155,12 +150,12 @@ def test_compiled_search_is_the_plain_one(n_rows, n_inputs, n_grids, n_known):
     names = rng.integers(0, 40, (n_grids, n_rows), dtype=np.uint64)
     compiled, plain = np.zeros((2, n_grids, n_rows), dtype=np.int64)
     find_columns(names, table, offsets, compiled)
-    find_columns_plain(names, table, offsets, plain)
+    twins.find_columns(names, table, offsets, plain)
     np.testing.assert_array_equal(compiled, plain)
     values = rng.normal(size=(len(table), 2))
     scores, expected = np.zeros((2, n_rows, 2))
     add_scores(names, table, offsets, values, scores)
-    add_scores_plain(names, table, offsets, values, expected)
+    twins.add_scores(names, table, offsets, values, expected)
     np.testing.assert_array_equal(scores, expected)
     for i in range(n_rows):
         for g, part in enumerate(parts):
@@ -194,5 +189,5 @@ def test_compiled_leaves_are_the_plain_ones(n_rows, dtype):
     found = np.empty((len(TREES.column), n_rows), np.uint64)
     plain = np.empty_like(found)
     leaf_names(rows, *TREES.nodes(), found)
-    leaf_names_plain(rows, *TREES.nodes(), plain)
+    twins.leaf_names(rows, *TREES.nodes(), plain)
     np.testing.assert_array_equal(found, plain)

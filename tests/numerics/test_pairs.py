@@ -7,9 +7,7 @@ from kitchensinks.numerics.pairs import (
     clear_lower,
     mirror,
     pair_distances,
-    pair_distances_plain,
     weighted_distances,
-    weighted_distances_plain,
 )
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
 from tests.numerics import twins
@@ -25,12 +23,12 @@ def test_pairs_agree_with_their_plain_twins(n_inputs, n_rows, share):
     columns = rng.normal(size=(n_inputs, n_rows)).astype(np.float32)
     fast, plain = np.full((2, first, n_rows), -1.0, dtype=np.float32)
     pair_distances(columns, fast)
-    pair_distances_plain(columns, plain)
+    twins.pair_distances(columns, plain)
     np.testing.assert_allclose(fast, plain, rtol=1e-5, atol=1e-5)
     weights = rng.normal(size=(first, n_rows)).astype(np.float32)
     fast, plain = np.full((2, n_inputs), np.nan)
     weighted_distances(columns, weights, fast)
-    weighted_distances_plain(columns, weights, plain)
+    twins.weighted_distances(columns, weights, plain)
     np.testing.assert_allclose(fast, plain, rtol=1e-4, atol=1e-3)
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from kitchensinks.numerics.bins import CELL_LIMIT, ODD
 from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE, SQUASH
 
 
@@ -163,3 +164,70 @@ def sum_into_bins(columns, values, out):
     out[:] = 0.0
     for part in columns:
         np.add.at(out, part[part >= 0], values[part >= 0])
+
+
+def leaf_names(rows, column, cut, below, above, out):
+    for t in range(len(column)):
+        node = np.zeros(len(rows), np.intp)
+        while (inner := (column[t, node] >= 0)).any():
+            entry = rows[np.arange(len(rows)), np.maximum(column[t, node], 0)]
+            child = np.where(entry <= cut[t, node], below[t, node], above[t, node])
+            node = np.where(inner, child, node)
+        out[t] = node
+
+
+def bin_hashes(rows, shift, rate, multiplier, out):
+    for g in range(len(shift)):
+        cells = np.floor((rows.astype(np.float64) - shift[g]) * rate[g])
+        cells = np.clip(cells, -CELL_LIMIT, CELL_LIMIT).astype(np.int64)
+        scrambled = cells.view(np.uint64) * ODD
+        scrambled ^= scrambled >> np.uint64(32)
+        out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
+
+
+def add_scores(names, table, offsets, values, out):
+    columns = np.empty(names.shape, np.int64)
+    find_columns(names, table, offsets, columns)
+    for own in columns:
+        out[own >= 0] += values[own[own >= 0]]
+
+
+def find_columns(names, table, offsets, out):
+    for g, own in enumerate(names):
+        part = table[offsets[g] : offsets[g + 1]]
+        place = np.searchsorted(part, own)
+        found = np.zeros(len(own), dtype=bool)
+        inside = place < len(part)
+        found[inside] = part[place[inside]] == own[inside]
+        out[g] = np.where(found, place + offsets[g], -1)
+
+
+def number_names(names, found, counts, numbers):
+    for g, own in enumerate(names):
+        different, first, place = np.unique(own, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        counts[g] = len(different)
+        found[g, : len(different)] = different[order]
+        numbers[g] = np.argsort(order)[place]
+
+
+def weighted_distances(columns, weights, out):
+    above = np.triu(weights, 1).astype(np.float64)
+    for j, column in enumerate(columns):
+        out[j] = np.sum(above * np.abs(column[: len(weights), None] - column))
+
+
+def pair_distances(columns, out):
+    distances = np.zeros_like(out)
+    for column in columns:
+        distances += np.abs(column[: len(out), None] - column)
+    above = np.triu(np.ones(out.shape, dtype=bool))
+    out[above] = distances[above]
+
+
+def different_letters(codes, others):
+    out = np.empty((len(codes), len(others)), dtype=np.int64)
+    for i, code in enumerate(codes):
+        different = np.bitwise_or.reduce(code ^ others, axis=1)
+        out[i] = np.bitwise_count(different).sum(axis=1, dtype=np.int64)
+    return out

@@ -309,11 +309,3 @@ def _different_letters(
             for w in range(n_words):
                 total += np.int64(popcount(differ[w]))
             out[i, j] = total
-
-
-def different_letters_plain(codes: Packed, others: Packed) -> NDArray[np.int64]:
-    out = np.empty((len(codes), len(others)), dtype=np.int64)
-    for i, code in enumerate(codes):
-        different = np.bitwise_or.reduce(code ^ others, axis=1)
-        out[i] = np.bitwise_count(different).sum(axis=1, dtype=np.int64)
-    return out

@@ -187,17 +187,6 @@ def bin_hashes(
     hash_tiles(*tiled(rows), shift, rate, multiplier, out)
 
 
-def bin_hashes_plain(
-    rows: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
-) -> None:
-    for g in range(len(shift)):
-        cells = np.floor((rows.astype(np.float64) - shift[g]) * rate[g])
-        cells = np.clip(cells, -CELL_LIMIT, CELL_LIMIT).astype(np.int64)
-        scrambled = cells.view(np.uint64) * ODD
-        scrambled ^= scrambled >> np.uint64(32)
-        out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
-
-
 @looped(lambda rows, *_: row_tiles(len(rows), _NAMED))
 def leaf_names(
     rows: Any, column: Any, cut: Any, below: Any, above: Any, out: Any, begin: int, end: int
@@ -220,16 +209,3 @@ def leaf_names(
                     else:
                         node = above[t, node]
                 out[t, i] = node
-
-
-def leaf_names_plain(
-    rows: AnyArray, column: AnyArray, cut: AnyArray, below: AnyArray, above: AnyArray, out: AnyArray
-) -> None:
-    """The same in NumPy, one tree and one level at a time."""
-    for t in range(len(column)):
-        node = np.zeros(len(rows), np.intp)
-        while (inner := column[t, node] >= 0).any():
-            entry = rows[np.arange(len(rows)), np.maximum(column[t, node], 0)]
-            child = np.where(entry <= cut[t, node], below[t, node], above[t, node])
-            node = np.where(inner, child, node)
-        out[t] = node

@@ -102,17 +102,6 @@ def number_names(
         counts[g] = count
 
 
-def number_names_plain(
-    names: AnyArray, found: AnyArray, counts: AnyArray, numbers: AnyArray
-) -> None:
-    for g, own in enumerate(names):
-        different, first, place = np.unique(own, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        counts[g] = len(different)
-        found[g, : len(different)] = different[order]
-        numbers[g] = np.argsort(order)[place]
-
-
 @inlined()
 def _guess(count: Any, name: Any) -> Any:
     """About where a name is among sorted ones: they are spread evenly over 64 bits."""
@@ -183,16 +172,6 @@ def find_columns(
             for i in range(n_rows):
                 found = slots[_look_up(names[g, i], own, slots, mask)]
                 out[g, i] = start + found if found >= 0 else -1
-
-
-def find_columns_plain(names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
-    for g, own in enumerate(names):
-        part = table[offsets[g] : offsets[g + 1]]
-        place = np.searchsorted(part, own)
-        found = np.zeros(len(own), dtype=bool)
-        inside = place < len(part)
-        found[inside] = part[place[inside]] == own[inside]
-        out[g] = np.where(found, place + offsets[g], -1)
 
 
 @looped(lambda names, *_: names.shape[1])
@@ -270,12 +249,3 @@ def add_scores(
     """
     few = 4 * names.size < offsets[-1] - offsets[0]
     (_add_few if few else _add_many)(names, table, offsets, values, out)
-
-
-def add_scores_plain(
-    names: AnyArray, table: AnyArray, offsets: AnyArray, values: AnyArray, out: AnyArray
-) -> None:
-    columns = np.empty(names.shape, np.int64)
-    find_columns_plain(names, table, offsets, columns)
-    for own in columns:
-        out[own >= 0] += values[own[own >= 0]]

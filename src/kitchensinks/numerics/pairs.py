@@ -65,14 +65,6 @@ def pair_distances(columns: AnyArray, out: AnyArray, sums: AnyArray, begin: int,
                 out[i, k] = sums[i - first, k - first]
 
 
-def pair_distances_plain(columns: Singles, out: Singles) -> None:
-    distances = np.zeros_like(out)
-    for column in columns:
-        distances += np.abs(column[: len(out), None] - column)
-    above = np.triu(np.ones(out.shape, dtype=bool))
-    out[above] = distances[above]
-
-
 def clear_lower(matrix: AnyArray) -> None:
     """Put zeros below the diagonal of a matrix that has no more rows than columns."""
     for first in range(0, len(matrix), _TILE):
@@ -144,9 +136,3 @@ def weighted_distances(columns: Singles, weights: Singles, out: NDArray[np.float
     parts = np.empty((_PARTS, len(out)))
     _weighted_parts(columns, weights, parts)
     parts.sum(axis=0, out=out)
-
-
-def weighted_distances_plain(columns: Singles, weights: Singles, out: NDArray[np.float64]) -> None:
-    above = np.triu(weights, 1).astype(np.float64)
-    for j, column in enumerate(columns):
-        out[j] = np.sum(above * np.abs(column[: len(weights), None] - column))
