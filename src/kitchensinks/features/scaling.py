@@ -1,6 +1,7 @@
 """Scaling of columns: standardisation, bounded maps and learned scales."""
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -146,12 +147,16 @@ class Scaler:
         step = margin * (self.high - self.low) if margin else 0.0
         return np.asarray((rows < self.low - step) | (rows > self.high + step))
 
+    @cached_property
+    def _unbounded(self) -> bool:
+        return bool(np.isinf(self.low).all() and np.isinf(self.high).all())
+
     def clipped(self, rows: Matrix) -> AnyArray:
         """Dense rows of floating-point numbers, clipped to the fitted range."""
         rows = densify(rows)
         if rows.dtype.kind != "f":
             rows = rows.astype(np.float64)
-        if np.isinf(self.low).all() and np.isinf(self.high).all():
+        if self._unbounded:
             return np.asarray(rows)
         return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
@@ -227,7 +232,7 @@ class Warp(Scaler):
         whole[..., slice(None) if self.taken is None else self.taken] = gradients
         return self._straight(rows)[:, None, :] * whole * (self.factor / self.scale)
 
-    @property
+    @cached_property
     def taken(self) -> NDArray[np.intp] | None:
         """The columns that are not dropped, or None if all are kept."""
         zero = self.factor == 0.0
