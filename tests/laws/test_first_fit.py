@@ -8,9 +8,9 @@ import pytest
 from tests.jobs import python
 
 # Specialisations of the package's own functions that a default regressor, and then a default
-# classifier with its probabilities, compile: one of each of 26 loops, which cost 0.1 to 0.8 s of
+# classifier with its probabilities, compile: one of each of 21 loops, which cost 0.1 to 0.8 s of
 # the first fit, and of 10 parts of them, which cost less.
-OWN = 36
+OWN = 31
 # Specialisations of Numba's functions that these call: 2 with Numba 0.68, and some more for other
 # versions. One np.empty, min or max adds one or two, an array expression or assignment to a slice
 # thirty.
