@@ -172,13 +172,11 @@ def test_products_with_binned_features_agree_with_their_plain_twins(n_grids, n_r
     columns = np.where(columns >= 0, columns + 10 * np.arange(n_grids)[:, None], -1)
     values = rng.normal(size=(10 * n_grids, n_outputs))
     fast, plain = np.empty((2, n_rows, n_outputs))
-    sum_of_bins(columns, values, fast)
-    twins.sum_of_bins(columns, values, plain)
+    sum_of_bins(columns, values, 0.5, fast)
+    twins.sum_of_bins(columns, values, 0.5, plain)
     np.testing.assert_allclose(fast, plain, atol=1e-12)
-    fast, plain = np.empty((2, 10 * n_grids, n_outputs))
     rows = rng.normal(size=(n_rows, n_outputs))
-    sum_into_bins(columns, rows, fast)
-    twins.sum_into_bins(columns, rows, plain)
+    fast, plain = (f(columns, rows, 10 * n_grids) for f in (sum_into_bins, twins.sum_into_bins))
     np.testing.assert_allclose(fast, plain, atol=1e-9)
 
 

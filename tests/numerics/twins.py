@@ -156,14 +156,15 @@ def warp_rows(rows, mean, scale, kind, knots, factor, out):
         out[:, j] = factor[j] * forms[int(kind[j])]
 
 
-def sum_of_bins(columns, values, out):
-    out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
+def sum_of_bins(columns, values, scale, out):
+    out[:] = scale * np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
 
-def sum_into_bins(columns, values, out):
-    out[:] = 0.0
+def sum_into_bins(columns, values, n_columns):
+    out = np.zeros((n_columns, values.shape[1]))
     for part in columns:
         np.add.at(out, part[part >= 0], values[part >= 0])
+    return out
 
 
 def leaf_names(rows, column, cut, below, above, out):

@@ -1,10 +1,12 @@
 """Ridge regression on bins: against the normal equations, with and without lonely bins."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from kitchensinks.problem.bins import Bins
-from kitchensinks.solvers.binned import binned_ridge
+from kitchensinks.solvers.binned import _BinnedEquations, binned_ridge
 
 SCALE = 0.4
 
@@ -100,3 +102,31 @@ def test_a_ridge_for_each_output_is_as_many_fits():
         alone = binned_ridge(bins, targets, shares, alpha, **options)
         np.testing.assert_allclose(path.weights[:, 2 * k : 2 * k + 2], alone.weights, atol=1e-5)
         np.testing.assert_allclose(path.intercept[2 * k : 2 * k + 2], alone.intercept, atol=1e-5)
+
+
+def peak_of(work):
+    """The most memory in bytes that a call takes, after one that has loaded what is compiled."""
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_products_with_bins_take_the_memory_of_one_vector():
+    bins, targets, _ = problem(n_rows=1000, n_grids=20, n_bins=10_000, n_outputs=3)
+    vector = np.ones((bins.n_columns, 3))
+    assert peak_of(lambda: bins.times(vector)) < 1.3 * vector.nbytes
+    assert peak_of(lambda: bins.transposed(targets)) < 1.3 * vector.nbytes
+
+
+def test_weights_of_bins_are_put_into_their_places_without_a_copy_of_all():
+    # Nearly every bin has a single row.
+    bins, targets, shares = problem(n_rows=20_000, n_grids=20, n_bins=200_000, n_outputs=2)
+    equations = _BinnedEquations(bins, targets, shares, np.array([0.1]), True, None)
+    lonely = len(equations.shared.alone)
+    assert lonely > 0.8 * np.count_nonzero(bins.columns[:, shares > 0] >= 0)
+    weights = bins.n_columns * 2 * 8
+    assert peak_of(equations.solution) < weights + 0.7 * lonely * 2 * 8

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kitchensinks.tables import lines
 from kitchensinks.tables import table as tables
-from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.columns import Columns, _sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows, known_targets, targets
 
@@ -84,6 +85,20 @@ def test_few_places_of_a_long_file_are_jumped_to(rows, monkeypatch):
     np.testing.assert_array_equal(rows[places], VALUES[places])
     assert len(walks) == 2
     assert sum(walks) < 100
+
+
+def test_the_sample_of_a_text_file_skips_chunks_between_its_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 4096)
+    path = tmp_path / "long.csv"
+    path.write_text("a\n" + "".join(f"{k}.5\n" for k in range(200_000)))
+    table = open_table(path)
+    n_chunks, parsed, parse = len(table._index[0]), [], table._parse
+    monkeypatch.setattr(table, "_parse", lambda *given: (parsed.append(1), parse(*given))[1])
+    sample = _sample(table, ["a"], seed=0)
+    assert sample.num_rows == 20_000
+    places = np.asarray(sample.column("a")) - 0.5
+    assert (np.diff(places) > 0).all()
+    assert len(parsed) < 0.5 * n_chunks
 
 
 def test_numbers_that_are_not_finite_are_named():

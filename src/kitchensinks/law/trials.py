@@ -341,7 +341,7 @@ class GridFits:
             max_iter=constants.ROUGH_STEPS,
         )
         scores = np.empty((len(data.held), n_outputs * len(ridges)))
-        sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
+        sum_of_bins(self.held, solution.weights, self.bins.scale, scores)
         # Targets that differ from the rows' own are residuals of an earlier stage.
         before = (data.targets - targets)[data.held]
         parts = np.split(scores + solution.intercept, len(ridges), axis=1)

@@ -163,22 +163,24 @@ def add_to_nodes(
                 out[two, o] += passed
 
 
-def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
-    """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
+def sum_of_bins(columns: AnyArray, values: AnyArray, scale: float, out: AnyArray) -> None:
+    """out_i = scale·Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
 
     columns (grids, n), −1 for a bin without a column; values (columns, outputs); out (n, outputs).
     """
-    # −1 is the last place: its value is zero.
-    sum_nodes(columns, np.concatenate([values, np.zeros((1, values.shape[1]))]), out)
+    # −1 is the last place: its value is zero. One copy serves it and the scale.
+    scaled = np.zeros((len(values) + 1, values.shape[1]))
+    np.multiply(values, scale, out=scaled[:-1])
+    sum_nodes(columns, scaled, out)
 
 
-def sum_into_bins(columns: AnyArray, values: AnyArray, out: AnyArray) -> None:
+def sum_into_bins(columns: AnyArray, values: AnyArray, n_columns: int) -> AnyArray:
     """out[columns[g, i]] += values_i for every grid: the transposed product.
 
     columns (grids, n), −1 for a bin without a column; values (n, outputs); out (columns, outputs).
     """
     # No combinations; −1 is the last place, which is left out.
     links, ends = np.empty((0, 2), columns.dtype), np.zeros(len(columns) + 1, np.int64)
-    sums = np.zeros((len(out) + 1, values.shape[1]))
+    sums = np.zeros((n_columns + 1, values.shape[1]))
     add_to_nodes(columns, links, ends, values, sums)
-    out[:] = sums[:-1]
+    return sums[:-1]

@@ -174,13 +174,11 @@ class Bins(ProductDesign):
 
     def times(self, vector: Array) -> Array:
         out = np.empty((self.n_rows, vector.shape[1]))
-        sum_of_bins(self.columns, self.scale * vector, out)
+        sum_of_bins(self.columns, vector, self.scale, out)
         return out
 
     def transposed(self, vector: Array) -> Array:
-        out = np.empty((self.n_columns, vector.shape[1]))
-        sum_into_bins(self.columns, self.scale * vector, out)
-        return out
+        return sum_into_bins(self.columns, self.scale * vector, self.n_columns)
 
     def squares(self, shares: Array) -> Array:
         return self.scale * self.transposed(shares[:, None])[:, 0]

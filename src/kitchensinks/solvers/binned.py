@@ -12,9 +12,12 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Callback, Solution
 from kitchensinks.solvers.conjugate import Stop, Sums, conjugate_gradients
+from kitchensinks.tables.arrays import block_slices
 
 # An objective below this share of that of zero weights is a rounding error.
 _ROUNDING = 1e-12
+# Weights that are put into their places at a time: copies of all would take as much as they do.
+_PUT = 2**14
 
 
 def binned_ridge(
@@ -132,10 +135,13 @@ class _BinnedEquations:
         intercept = self.level - mean * self.fit_intercept
         n_outputs = self.part.shape[1]
         weights = np.zeros((self.bins.n_columns, n_outputs))
-        weights[shared.places] = self.weights[shared.kept]
+        for part in block_slices(len(shared.places), _PUT):
+            weights[shared.places[part]] = self.weights[shared.kept[part]]
         error = np.zeros((self.n_rows, n_outputs))
         error[shared.order] = (self.targets - intercept - self.part) * self.own
-        weights[shared.alone] = error[shared.owner] * (self.scale / self.alphas)
+        factors = self.scale / self.alphas
+        for part in block_slices(len(shared.alone), _PUT):
+            weights[shared.alone[part]] = factors * error[shared.owner[part]]
         return weights, intercept
 
 

@@ -171,6 +171,11 @@ class TextTable(Table):
         return self._index[1]
 
     @property
+    def jump(self) -> int:
+        # Reading begins with a whole chunk.
+        return 1 + self.n_rows // len(self._index[0])
+
+    @property
     def bad_rows(self) -> BadRows:
         return self._index[2]
 

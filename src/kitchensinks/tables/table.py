@@ -30,7 +30,6 @@ from kitchensinks.tables.spelling import nearest, to_rename
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
-# A gap of more rows than this is skipped, in seekable tables, instead of read.
 _JUMP = 2**17
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
@@ -93,6 +92,11 @@ class Table:
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         raise NotImplementedError
 
+    @property
+    def jump(self) -> int:
+        """A gap of more rows than this is skipped, in seekable tables, instead of read."""
+        return _JUMP
+
     def picked(self, columns: Sequence[str], places: Ints) -> Iterator[ArrowTable]:
         """Copies of the rows at rising places, in record batches."""
         done = 0
@@ -103,7 +107,7 @@ class Table:
                 if stop > done:
                     yield batch.take(places[done:stop] - first)
                 first, done = first + batch.num_rows, stop
-                if done == len(places) or (self.seekable and places[done] - first > _JUMP):
+                if done == len(places) or (self.seekable and places[done] - first > self.jump):
                     break
 
     def fingerprint(self) -> dict[str, str]:
@@ -355,6 +359,10 @@ class Stack(Table):
     @property
     def seekable(self) -> bool:  # type: ignore[override]
         return all(table.seekable for table in self._tables)
+
+    @property
+    def jump(self) -> int:
+        return max(table.jump for table in self._tables)
 
     @property
     def bad_rows(self) -> BadRows:
