@@ -61,3 +61,15 @@ def test_every_column_of_skrub_is_used(ending, sinks, tmp_path):
     code, out, _ = sinks("score", model, data, "--json")
     assert code == 0
     assert json.loads(out)["r2"] > 0.5
+
+
+def test_a_loss_for_numbers_makes_counts_a_regression(sinks, tmp_path):
+    """Five different whole numbers are classes otherwise."""
+    table = frame()[["number", "whole"]].assign(count=np.arange(ROWS) % 5)
+    data = tmp_path / "counts.csv"
+    table.to_csv(data, index=False)
+    given = ("fit", data, "--target", "count", "--basis", "fourier", "--components", 20, "--json")
+    for loss, task in (("poisson", "regression"), ("squared", "classification")):
+        status, out, error = sinks(*given, "--out", tmp_path / f"{loss}.sinks", "--loss", loss)
+        assert status == 0, error
+        assert json.loads(out)["task"] == task

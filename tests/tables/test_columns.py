@@ -1,6 +1,7 @@
 """From columns to numbers: what is learned, what is filled in, what is refused."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -174,6 +175,31 @@ def test_text_is_read_as_dates_in_one_format_and_what_is_not_read_is_told(
     np.testing.assert_array_equal(found[1], found[2])
     np.testing.assert_array_equal(found[1], found[3])
     assert (found[0] != found[1]).any()
+
+
+@pytest.mark.parametrize("written", ["%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y"])
+def test_months_that_could_be_days_are_read_with_the_day_first_or_told(written):
+    """The first of each month is a day of January in the other order."""
+    moments = pd.Series(pd.date_range("2015-01-01", periods=96, freq="MS"))
+    table = open_table(pd.DataFrame({"day": moments.dt.strftime(written)}))
+    if "." in written:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learned = Columns.learn(table)
+        assert learned.encoders[0].format == written
+    else:
+        with pytest.warns(UserWarning, match=r"'day', such as '01/01/2015', may have the day or"):
+            Columns.learn(table)
+
+
+def test_days_that_are_no_months_are_not_told():
+    moments = pd.Series(pd.date_range("2015-01-01", periods=96, freq="D"))
+    for written in ("%d/%m/%Y", "%m/%d/%Y", "%d %b %Y"):
+        table = open_table(pd.DataFrame({"day": moments.dt.strftime(written)}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learned = Columns.learn(table)
+        assert learned.encoders[0].format == written
 
 
 def test_missing_renamed_and_changed_columns_are_named(learned, frame):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrays import FROM_0
 from kitchensinks.tables.arrow import pa
@@ -21,6 +22,12 @@ _MOST_LABELS = 20
 _LOOKED = 1000
 # Text with more distinct values than this, and than a tenth of the rows, is no label.
 _MOST_CLASSES = 1000
+
+
+def asked_task(task: str, loss: str) -> str:
+    """The task that the options ask for: a loss of regression alone makes it one."""
+    found = LOSSES.get(loss)
+    return "regression" if task == "auto" and found and found.tasks == ("regression",) else task
 
 
 def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | None, str]:

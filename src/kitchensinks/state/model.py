@@ -105,11 +105,13 @@ class Watch:
 def in_words(outside: Outside, trend: bool) -> str:
     """The warning about rows outside of the range; trend: whether the law extrapolates a line."""
     first = list(outside.columns.items())[:3]
-    named = ", ".join(f"{name!r} ({count} rows)" for name, count in first)
+    named = ", ".join(f"{name!r} ({count} row{'s' * (count != 1)})" for name, count in first)
     more = len(outside.columns) - len(first)
+    count = len(outside.rows)
+    who = "The row is" if count == 1 else f"{outside.share:.0%} of {count} rows are"
     return (
-        f"{outside.share:.0%} of {len(outside.rows)} rows are outside of the range of the fitted "
-        f"rows, in {named}{f' and {more} more columns' if more else ''}. They are predicted as at "
+        f"{who} outside of the range of the fitted rows, in "
+        f"{named}{f' and {more} more columns' if more else ''}. Such rows are predicted as at "
         f"the edge of the range{', but for the trend of the law' if trend else ''}; "
         "model.outside(X) names them."
     )

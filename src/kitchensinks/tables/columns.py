@@ -31,7 +31,7 @@ from kitchensinks.tables.encoders import (
 )
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.named import FROM_DTYPE, columns_named
-from kitchensinks.tables.noticed import with_commas, without_identifiers
+from kitchensinks.tables.noticed import date_format, with_commas, without_identifiers
 from kitchensinks.tables.table import Table, digest
 
 # Rows that a recipe is learned from.
@@ -391,7 +391,8 @@ def _learn_each(
         if values.null_count == len(values):
             continue
         if kind == "date":
-            encoders.append(Date.learn(name, values, formats.get(name, "")))
+            format_ = date_format(name, values, formats.get(name, ""))
+            encoders.append(Date.learn(name, values, format_))
         elif kind == "text":
             encoders.append(Text.learn(name, values, seed))
         else:

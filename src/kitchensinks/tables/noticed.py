@@ -1,4 +1,4 @@
-"""Suspicious columns: identifiers of rows, decimal commas, numbers with stray words."""
+"""Suspicious columns: identifiers of rows, decimal commas, stray words, days before months."""
 
 import re
 import warnings
@@ -117,3 +117,29 @@ def without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[st
         stacklevel=3,
     )
     return [name for name in kinds if name not in found]
+
+
+def date_format(name: str, values: ArrowArray, found: str) -> str:
+    """The format of dates in text: `found`, or its exchange of day and month.
+
+    Where both orders read every value, dates with points have the day first, as they are written
+    everywhere; for others a warning says which order was taken.
+    """
+    swapped = found.translate(str.maketrans("dm", "md"))
+    if not found.startswith(("%d", "%m")) or not {"%d", "%m"} <= {found[:2], found[3:5]}:
+        return found
+    import pandas
+
+    words = words_of(values).drop_null().to_pandas()
+    if pandas.to_datetime(words, format=swapped, errors="coerce").isna().any():
+        return found
+    if "." in found:
+        return min(found, swapped)
+    first, second = ("day", "month") if found.startswith("%d") else ("month", "day")
+    warnings.warn(
+        f"The dates of column {name!r}, such as {words.iloc[0]!r}, may have the day or the month "
+        f"first, and are read with the {first} first. If it is the {second}, convert them with "
+        f"pandas.to_datetime(X[{name!r}], format={swapped!r}), or write them as 2026-05-31.",
+        stacklevel=2,
+    )
+    return found
