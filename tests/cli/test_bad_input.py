@@ -143,6 +143,32 @@ def test_decimal_commas_and_identifiers_are_told_in_lines_of_their_own(sinks, tm
     assert ".py" not in said
 
 
+def test_a_stray_word_among_the_numbers_of_a_column_is_told(sinks, tmp_path):
+    """In one line, whose advice silences it."""
+    rng, count = np.random.default_rng(0), 300
+    sizes = rng.uniform(30, 150, count).round(0).astype(str).tolist()
+
+    def notes(word, *more):
+        columns = {"area": [*sizes[:-1], word], "y": rng.normal(size=count)}
+        path = write(pyarrow.table(columns), tmp_path / "table.csv")
+        code, _, said = sinks(*fit(path, "y", tmp_path, "--components", "10", *more))
+        assert code == 0, said
+        assert "pandas" not in said
+        assert "Warning" not in said
+        return [line for line in said.splitlines() if "nearly all values" in line]
+
+    (line,) = notes("unknown")
+    assert line.startswith("Note: Columns in which nearly all values are numbers are not taken as")
+    assert "'area' (299 of 300 values looked at, 99.6 %, are numbers, but not 'unknown')" in line
+    assert line.endswith(
+        "make them missing: leave them empty in the file, or write NA. Columns that are "
+        "categories: name them with --category."
+    )
+    assert notes("unknown", "--category", "area") == []
+    assert notes("NA") == []
+    assert notes("") == []
+
+
 def test_a_note_comes_before_an_error():
     code = (
         "import warnings\nfrom kitchensinks.cli.terminal import run\n"

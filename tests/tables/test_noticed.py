@@ -10,7 +10,7 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.cli.targets import read_target
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.noticed import is_identifier
+from kitchensinks.tables.noticed import is_identifier, nearly_numbers
 from kitchensinks.tables.table import open_table
 
 RNG = np.random.default_rng(0)
@@ -108,3 +108,84 @@ def test_a_stray_word_among_the_numbers_of_a_target_is_told():
     classes = open_table(FRAME.assign(y=["1", "2", "other"] * (N // 3)))
     assert read_target(classes, "y", "auto")[2] == "classification"
     assert read_target(table, "y", "classification")[2] == "classification"
+
+
+SIZES = RNG.uniform(30, 150, N).round(1).astype(str).tolist()
+
+
+def with_words(*words):
+    """Sizes as text, with these words in place of the first ones."""
+    return [*words, *SIZES[len(words) :]]
+
+
+def told(frame, **options):
+    """The warnings of a recipe, and the kinds of its columns by name."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        columns = Columns.learn(open_table(frame), **options)
+    kinds = {one.name: type(one).__name__ for one in columns.encoders}
+    return [str(one.message) for one in found], kinds
+
+
+@pytest.mark.parametrize("word", ["unknown", "-", "abc", "1,234.5"])
+def test_a_stray_word_among_the_numbers_of_a_column_is_told(word):
+    frame = FRAME.assign(area=with_words(word))
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0)
+    with pytest.warns(UserWarning, match="nearly all values are numbers") as found:
+        model.fit(frame, Y)
+    (said,) = [str(one.message) for one in found]
+    assert f"'area' (599 of 600 values looked at, 99.8 %, are numbers, but not {word!r})" in said
+    assert "pandas.to_numeric(X['area'], errors='coerce')" in said
+    assert model.columns_.outputs[2].startswith("area")
+    # What the warning advises silences it.
+    frame["area"] = pd.to_numeric(frame["area"], errors="coerce")
+    assert told(frame) == ([], {"a": "Number", "b": "Number", "area": "Number"})
+
+
+def test_stray_words_of_several_columns_are_told_at_once():
+    strays = {f"c{k}": with_words("-", "n.a.", "x" * 100, "none yet") for k in range(7)}
+    (said,), kinds = told(FRAME.assign(**strays, few=["1", "2", "3", "4", "other"] + ["5"] * 595))
+    assert "'c0' (596 of 600 values looked at, 99.3 %, are numbers" in said
+    assert f"but not '-', 'n.a.', '{'x' * 30}…', …); 'c1' (" in said
+    assert "'c4' (596 of" in said
+    assert "…), 'c5', 'c6', 'few'. Replace" in said
+    assert (kinds["c0"], kinds["few"]) == ("Text", "Category")
+
+
+def test_a_stray_word_among_different_numbers_is_told_with_their_being_left_out():
+    words = ["unknown", *map(str, X[1:, 0])]
+    said, kinds = told(FRAME.assign(size=words))
+    assert "size" not in kinds
+    assert ["'size' (599 of 600" in one for one in said] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([f"A{k % 300}" for k in range(N)], {}),
+        (with_words("unknown"), {"categories": ["area"]}),
+        (pd.Categorical(with_words("unknown")), {}),
+        (with_words("?", "NULL", "N/A", "", None), {}),
+        (with_words(*["unknown"] * 31), {}),
+        ([None] * (N - 20) + ["7"] * 19 + ["unknown"], {}),
+        ([None] * N, {}),
+        (["2020-05-31", "2021-06-30"] * (N // 2), {}),
+    ],
+    ids=["names", "declared", "category", "missing", "many", "short", "empty", "dates"],
+)
+def test_other_columns_of_words_are_not_told(values, options):
+    assert told(FRAME.assign(area=values), **options)[0] == []
+    more = FRAME.assign(area=values, other=with_words("unknown"))
+    (said,) = told(more, **options)[0]
+    assert "few others: 'other' (599 of" in said
+    assert "area" not in said
+
+
+def test_the_share_and_the_number_of_values_that_are_told_of():
+    for numbers, others, expected in ((20, 1, True), (19, 1, False), (95, 5, True), (94, 5, False)):
+        found = nearly_numbers(pa.array(["1.5"] * numbers + ["-"] * others))
+        assert bool(found) == expected, (numbers, others)
+    assert nearly_numbers(pa.nulls(3, pa.string())) == ""
+    assert "19,999 of 20,000 values looked at, 99.9 %" in nearly_numbers(
+        pa.array(["7"] * 19_999 + ["-"])
+    )

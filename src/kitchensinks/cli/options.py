@@ -40,6 +40,10 @@ _ADVICE = {
     r", a RandomState or None": "",
     r"skip_bad_rows=True, ": "",
     r"\bcategorical_features has\b": "--category names",
+    r"make them missing: pandas\.to_numeric\(.*?, errors='coerce'\)\.": (
+        "make them missing: leave them empty in the file, or write NA."
+    ),
+    r"\bname them in categorical_features\b": "name them with --category",
 }
 # Smallest memory budget of a fit, in bytes: blocks of rows and their features.
 LEAST_MEMORY = 16e6

@@ -31,7 +31,12 @@ from kitchensinks.tables.encoders import (
 )
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.named import FROM_DTYPE, columns_named
-from kitchensinks.tables.noticed import date_format, with_commas, without_identifiers
+from kitchensinks.tables.noticed import (
+    date_format,
+    tell_nearly_numbers,
+    with_commas,
+    without_identifiers,
+)
 from kitchensinks.tables.table import Table, digest
 
 # Rows that a recipe is learned from.
@@ -123,6 +128,8 @@ class Columns:
         kinds |= {name: _chosen_kind(table, name) for name in chosen}
         kinds, formats = _decided(kinds, sample)
         commas = with_commas(sample, {n: k for n, k in kinds.items() if n not in chosen})
+        told = commas.union(chosen)
+        tell_nearly_numbers(sample, {n: k for n, k in kinds.items() if n not in told})
         if identifiers is not True:
             kept = commas.union(chosen, _named(identifiers, table))
             names = without_identifiers(sample, kinds, kept)

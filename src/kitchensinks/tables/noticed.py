@@ -24,6 +24,14 @@ _FIRST = 1000
 # The share of the words that must have decimal commas.
 _MOST = 0.9
 _COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# Text of which at least this share, and so many values, are numbers was probably meant as numbers.
+_NEARLY_ALL = 0.95
+_NUMBERS = 20
+# Other values that the warning shows, letters of each, and columns that it describes.
+_SHOWN = 3
+_SHOWN_LETTERS = 30
+_DESCRIBED = 5
 
 
 def is_identifier(values: ArrowArray) -> bool:
@@ -79,7 +87,7 @@ def stray_words(words: AnyArray) -> list[str]:
     ['none']
     """
     different, counts = np.unique(words, return_counts=True)
-    number = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+    number = re.compile(_NUMBER)
     odd = np.array([number.fullmatch(word) is None for word in different.tolist()])
     few = counts[odd].sum() <= (1.0 - _MOST) * len(words)
     return different[odd].tolist() if few else []
@@ -96,6 +104,56 @@ def with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
             stacklevel=3,
         )
     return found
+
+
+def tell_nearly_numbers(sample: ArrowTable, kinds: dict[str, str]) -> None:
+    """Warn of text columns that are not taken as numbers because of a few of their values."""
+    texts = [
+        name
+        for name, kind in kinds.items()
+        if kind in ("text", "category") and family(sample.schema.field(name).type) == "text"
+    ]
+    described = {name: nearly_numbers(sample.column(name)) for name in texts}
+    found = [name for name in texts if described[name]]
+    if not found:
+        return
+    shown = "; ".join(f"{name!r} ({described[name]})" for name in found[:_DESCRIBED])
+    more = "".join(f", {name!r}" for name in found[_DESCRIBED:])
+    warnings.warn(
+        f"Columns in which nearly all values are numbers are not taken as numbers, because of a "
+        f"few others: {shown}{more}. Replace the others by numbers, or make them missing: "
+        f"pandas.to_numeric(X[{found[0]!r}], errors='coerce'). Columns that are categories: name "
+        "them in categorical_features.",
+        stacklevel=3,
+    )
+
+
+def nearly_numbers(values: ArrowArray) -> str:
+    """How many words are numbers, and which are not, if nearly all are; else nothing.
+
+    >>> nearly_numbers(pa.array(["1", "2.5", None] * 20 + ["-"]))
+    "40 of 41 values looked at, 97.5 %, are numbers, but not '-'"
+    >>> nearly_numbers(pa.array(["1", "2.5", "-"] * 20)), nearly_numbers(pa.array(["1"] * 20))
+    ('', '')
+    """
+    counted = words_of(values).drop_null().value_counts()
+    words, counts = counted.field("values"), np.asarray(counted.field("counts"))
+    number = pa.compute.match_substring_regex(words, _NUMBER).to_numpy(zero_copy_only=False)
+    total, good = int(counts.sum()), int(counts[number].sum())
+    if good == total or good < max(_NUMBERS, _NEARLY_ALL * total):
+        return ""
+    others = [words[int(place)].as_py() for place in np.flatnonzero(~number)[: _SHOWN + 1]]
+    shown = ", ".join(repr(_shortened(word)) for word in others[:_SHOWN])
+    # Rounded down, so that it is never 100 %.
+    share = 1000 * good // total / 10
+    return (
+        f"{good:,} of {total:,} values looked at, {share} %, are numbers, but not {shown}"
+        f"{', …' if len(others) > _SHOWN else ''}"
+    )
+
+
+def _shortened(word: str) -> str:
+    return word if len(word) <= _SHOWN_LETTERS else f"{word[:_SHOWN_LETTERS]}…"
 
 
 def without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[str]) -> list[str]:
