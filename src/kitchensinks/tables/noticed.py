@@ -1,11 +1,11 @@
 """Suspicious columns: identifiers of rows, decimal commas, numbers with stray words."""
 
 import re
-import warnings
 
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.warned import warn
 from kitchensinks.tables.arrow import ArrowArray, ArrowTable, pa
 from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family, without_codes
@@ -90,10 +90,9 @@ def with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
     texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
     found = {name for name in texts if has_commas(sample.column(name))}
     if found:
-        warnings.warn(
+        warn(
             f"Numbers with decimal commas are taken as text, in "
             f"{', '.join(map(repr, sorted(found)))}: write them with points.",
-            stacklevel=3,
         )
     return found
 
@@ -109,11 +108,10 @@ def without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[st
     ]
     if not found or len(found) == len(kinds):
         return list(kinds)
-    warnings.warn(
+    warn(
         f"Columns that have a value of their own for every row are left out, as names of rows: "
         f"{', '.join(map(repr, found))}. Drop them to silence this warning. Whole numbers that "
         "count time or a quantity matter to predictions: make them decimal numbers (float), or "
         "name the column of times by ks.Learned(time=...).",
-        stacklevel=3,
     )
     return [name for name in kinds if name not in found]
