@@ -1,11 +1,10 @@
 """The target column: which task it makes, and whether there is anything to learn."""
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrays import FROM_0
@@ -62,11 +61,10 @@ def _check_strays(words: AnyArray, name: str) -> None:
     few, strays = len(np.unique(words)) <= _MOST_LABELS, stray_words(words)
     if few and strays:
         count = int(np.isin(words, strays).sum())
-        warnings.warn(
+        warn(
             f"The target {name!r} holds numbers, and words such as {strays[0]!r} in {count:,} of "
             f"{len(words):,} rows: they are taken as classes of their own. Leave these rows empty "
             "to leave them out.",
-            stacklevel=3,
         )
     if few:
         return

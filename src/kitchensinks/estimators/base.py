@@ -1,6 +1,5 @@
 """Algorithm 1 as a scikit-learn estimator: a law, a plan, a fit, a state."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
@@ -28,6 +27,7 @@ from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.arrays import AnyArray, SampleWeight, Seed
 from kitchensinks.numerics.threads import threads
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Huber, Quantile
 from kitchensinks.problem.targets import Batch, robust_spread
@@ -263,11 +263,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if self._held is None:
             state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
             if spec.depends_on_rows:
-                warnings.warn(
+                warn(
                     "The first batch of partial_fit freezes the scaler, the law and the bins of "
                     "the features; later batches are measured by it. Call freeze(X, y) with "
                     "representative rows first to choose them yourself.",
-                    stacklevel=3,
                 )
         else:
             spec = self._spec(self._held)
@@ -343,7 +342,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if watch.many and not self._told_outside and not is_dask_dummy(X):
             self._told_outside = True
             found = watch.found(state.columns, getattr(self, "feature_names_in_", None))
-            warnings.warn(in_words(found, state.law.trend is not None), stacklevel=3)
+            warn(in_words(found, state.law.trend is not None))
         return answer
 
     def outside(self, X: Given) -> Outside:

@@ -1,6 +1,5 @@
 """The classifier."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from kitchensinks.features.bases.base import Basis, check_count
 from kitchensinks.fitting.settings import Verbose
 from kitchensinks.numerics.arrays import AnyArray, SampleWeight
 from kitchensinks.numerics.threads import threads
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
@@ -137,10 +137,9 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         first batch with a warning.
         """
         if self.class_weight == "balanced" and self._held is None:
-            warnings.warn(
+            warn(
                 "class_weight='balanced' goes by the share of each class in the first batch of "
                 "partial_fit. Call freeze(X, y) with representative rows first, or give a dict.",
-                stacklevel=2,
             )
         if classes is not None and self._held is not None:
             labels = _classes_of(self._held).labels

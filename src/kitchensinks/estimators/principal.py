@@ -1,6 +1,5 @@
 """Principal components of random features: those of the kernel, to the accuracy of the draw."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -22,6 +21,7 @@ from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, SampleWeight, Seed
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
@@ -226,11 +226,10 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         X, weights = self._validate(X, sample_weight, reset=first)
         if first:
             if self.standardize or check_basis(self.basis).unresolved() is not None:
-                warnings.warn(
+                warn(
                     "The first batch of partial_fit freezes the scaler and the law of the "
                     "features; later batches are measured by it. Call freeze(X) with "
                     "representative rows first to choose them yourself.",
-                    stacklevel=2,
                 )
             self._freeze(X, weights)
             self._start()

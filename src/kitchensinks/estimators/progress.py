@@ -193,7 +193,7 @@ def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
 
 @with_callbacks
 def _torn_down(estimator: BaseEstimator) -> None:
-    """Tear the callbacks down. Decorating `fit` itself would put another file into warnings."""
+    """Tear the callbacks down, which scikit-learn has as a decorator alone."""
 
 
 class Tasks(Meter):

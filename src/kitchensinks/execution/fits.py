@@ -4,7 +4,6 @@ A look (targets, scaler, sample) gives what a law, a plan and the encoding of th
 from; then walks sum, and only summaries leave a worker.
 """
 
-import warnings
 from dataclasses import replace
 from typing import cast
 
@@ -28,6 +27,7 @@ from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.copies import in_words, many
 from kitchensinks.law.find import components, warn_one_row, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import resuming
@@ -58,7 +58,7 @@ def fit_collections(
     partitions = Partitions.of(X, y, sample_weight)
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
-        warn_one_row(job.seen.n_rows, stacklevel=5)
+        warn_one_row(job.seen.n_rows)
         law = _law(spec, job)
         return _fit(spec, law, job.with_features(law.features, law.trend))
 
@@ -122,7 +122,7 @@ def _law(spec: Spec, job: Job) -> Law:
             sample = job.sampled(_LEARNED)
             copies, batch = copies_in(sample), batch_of(sample)
             if copies is not None and many(copies):
-                warnings.warn(in_words(copies), stacklevel=4)
+                warn(in_words(copies))
         law, _ = find_law(basis, batch, spec.request(stream=True))
         if again or not law.note:
             # The law knows the range of a sample, and all rows are summed.

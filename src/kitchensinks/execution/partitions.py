@@ -1,7 +1,6 @@
 """Dask arrays and DataFrames as lists of partitions, each checked where it is computed."""
 
 import math
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Task, Told, compute
 from kitchensinks.numerics.arrays import Matrix, SampleWeight
+from kitchensinks.numerics.warned import warn
 from kitchensinks.tables.arrays import FROM_0, advice, check_size
 from kitchensinks.tables.view import Given
 
@@ -184,10 +184,9 @@ def whole_rows(X: Given) -> Any:
     """The collection, with all columns of a row in one chunk."""
     shown_columns(X)
     if hasattr(X, "numblocks") and X.numblocks[1] > 1:
-        warnings.warn(
+        warn(
             f"X is chunked along its columns, {X.numblocks[1]} chunks: rechunked so that rows are "
             "whole. X.rechunk({1: -1}) before the call does the same once for all calls.",
-            stacklevel=4,
         )
         return X.rechunk({1: -1})
     return X

@@ -1,7 +1,6 @@
 """The space in which a fit seeks the weights, its sums over the rows, and its result."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlock
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.numerics.arrays import Block, DType, Matrix, Part
+from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array
@@ -318,10 +318,9 @@ def gram_noise(dtype: DType, trace: float, count: int) -> float:
 def warn_noise(alpha: float, noise: float) -> None:
     """Warn where the ridge is below the rounding error of the Gram."""
     if 0.0 < alpha < noise:
-        warnings.warn(
+        warn(
             f"alpha={alpha:.2g} is below {noise:.2g}, the rounding error of the Gram matrix: the "
             "fit then follows rounding. Use solver=ks.Solver(dtype='float64') or a larger alpha.",
-            stacklevel=6,
         )
 
 

@@ -1,7 +1,6 @@
 """Which columns a single prediction comes from: Shapley values of the columns."""
 
 import copy
-import warnings
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import comb
@@ -14,6 +13,7 @@ from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix, Seed
 from kitchensinks.numerics.threads import threads
+from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
@@ -268,10 +268,9 @@ def _background(
         why = "background=None, and this model remembers no fitted rows"
         if (explained == explained[:1]).all():
             raise ValueError(f"{why}: give some training rows to compare these with as background.")
-        warnings.warn(
+        warn(
             f"{why}: the rows of X are compared with each other. Give training rows as background "
             "to compare with those.",
-            stacklevel=3,
         )
     places = _spread(row_keys(rows, state.law.features.seed), weights)
     count = len(np.unique(places))

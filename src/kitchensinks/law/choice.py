@@ -13,7 +13,6 @@ round run in parallel:
 """
 
 import math
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +51,7 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Law, Request
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 
 # Maps of wide tables from which rotations start.
@@ -65,7 +65,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         return refusal
     batch, copies = one_of_each(batch, request.seed)
     if many(copies):
-        warnings.warn(copies_in_words(copies), stacklevel=4)
+        warn(copies_in_words(copies))
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
     few = batch.counted < constants.FEW_ROWS or batch.rows.shape[1] > constants.MOST_COLUMNS

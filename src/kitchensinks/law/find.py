@@ -1,7 +1,6 @@
 """From rows and targets to a law, given or learned: `find_law`."""
 
 import math
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from kitchensinks.law.ending import Bins
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 
 # Components of a given basis where no number was given.
@@ -40,7 +40,7 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
     True
     """
     if not request.stream:
-        warn_one_row(batch.counted, stacklevel=4)
+        warn_one_row(batch.counted)
     if isinstance(basis, Law):
         return _again(basis, batch, request)
     if isinstance(basis, Basis):
@@ -58,22 +58,20 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
     own = Fourier() if basis.basis is None else basis.basis
     # Constant targets are fitted exactly by any law.
     if np.ptp(batch.counted_targets, axis=0).any():
-        warnings.warn(
+        warn(
             f"{found}: the plain law of {own!r} is used. Pass basis=ks.{own!r} to silence this "
             "warning.",
-            stacklevel=3,
         )
     return replace(_given(own, batch, request), note=found), None
 
 
-def warn_one_row(count: int, learns: bool = True, stacklevel: int = 3) -> None:
+def warn_one_row(count: int, learns: bool = True) -> None:
     """Warn of a fit to one row; learns: whether a law could be learned from more."""
     if count == 1:
         more = f", and {constants.FEWEST_ROWS} to learn a law" if learns else ""
-        warnings.warn(
+        warn(
             "There is one row, from which no dependence on the columns can be learned: need two "
             f"rows or more{more}.",
-            stacklevel=stacklevel,
         )
 
 

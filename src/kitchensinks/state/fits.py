@@ -1,7 +1,6 @@
 """From rows and their law to a plan, a fit and a state; checkpoints resume a fit after a crash."""
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -21,6 +20,7 @@ from kitchensinks.law import Law
 from kitchensinks.law.ending import Bins
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.remembered import Kept, is_kept, own_copy
@@ -48,11 +48,10 @@ def fitted_state(
     folds = 0 if law.held is not None else spec.calibrates
     plan, fit = fit_features(blocks, left, run, folds, moments)
     if plan.solver == "stochastic" and spec.solver.name == "auto":
-        warnings.warn(
+        warn(
             f"{plan.reason}, more than the memory budget allows: fitted by stochastic gradients, "
             "which certify nothing. Raise memory_budget, or pass solver='stochastic' to silence "
             "this warning.",
-            stacklevel=3,
         )
     state = State.of(spec, law, plan, settings, fit, len(left.targets), left, growth)
     sums = spec.loss.squared and isinstance(state.sums, Moments | Condensed | FewRows)

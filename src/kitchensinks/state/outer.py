@@ -1,13 +1,13 @@
 """The outer weights of a fit in the units of the targets, with their evidence."""
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kitchensinks.fitting.space import Fit
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.targets import Targets
 from kitchensinks.state.spec import alpha_unit
@@ -111,4 +111,4 @@ def warn_unconverged(evidence: Evidence, tol: float) -> None:
         else:
             stopped = f"{evidence.solver} stopped after {evidence.iterations} iterations"
             message = f"{stopped} with {gap}. Raise max_iter or tol, or alpha."
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        warn(message, ConvergenceWarning)

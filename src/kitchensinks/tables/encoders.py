@@ -1,7 +1,6 @@
 """One column of a table as one or more columns of numbers: numbers, categories, dates, text."""
 
 import re
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.warned import warn
 from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
 from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number, without_codes
 
@@ -281,11 +281,10 @@ def _warn_unread(name: str, values: ArrowArray, moments: ArrowArray, format_: st
     unread = np.flatnonzero(np.asarray(words.is_valid()) & np.asarray(moments.is_null()))
     if len(unread):
         needed = f"in the format {format_!r} of the fit" if format_ else "such as 2026-05-31"
-        warnings.warn(
+        warn(
             f"{len(unread):,} of {len(words):,} values of column {name!r} are no dates {needed}, "
             f"for example {words[int(unread[0])].as_py()!r}: they count as missing. Write them so, "
             "or convert the column with pandas.to_datetime.",
-            stacklevel=2,
         )
 
 

@@ -1,11 +1,11 @@
 """Suspicious columns: identifiers of rows, decimal commas, stray words, days before months."""
 
 import re
-import warnings
 
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.warned import warn
 from kitchensinks.tables.arrow import ArrowArray, ArrowTable, pa
 from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family, without_codes
@@ -98,10 +98,9 @@ def with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
     texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
     found = {name for name in texts if has_commas(sample.column(name))}
     if found:
-        warnings.warn(
+        warn(
             f"Numbers with decimal commas are taken as text, in "
             f"{', '.join(map(repr, sorted(found)))}: write them with points.",
-            stacklevel=3,
         )
     return found
 
@@ -119,12 +118,11 @@ def tell_nearly_numbers(sample: ArrowTable, kinds: dict[str, str]) -> None:
         return
     shown = "; ".join(f"{name!r} ({described[name]})" for name in found[:_DESCRIBED])
     more = "".join(f", {name!r}" for name in found[_DESCRIBED:])
-    warnings.warn(
+    warn(
         f"Columns in which nearly all values are numbers are not taken as numbers, because of a "
         f"few others: {shown}{more}. Replace the others by numbers, or make them missing: "
         f"pandas.to_numeric(X[{found[0]!r}], errors='coerce'). Columns that are categories: name "
         "them in categorical_features.",
-        stacklevel=3,
     )
 
 
@@ -167,12 +165,11 @@ def without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[st
     ]
     if not found or len(found) == len(kinds):
         return list(kinds)
-    warnings.warn(
+    warn(
         f"Columns that have a value of their own for every row are left out, as names of rows: "
         f"{', '.join(map(repr, found))}. Drop them to silence this warning. Whole numbers that "
         "count time or a quantity matter to predictions: make them decimal numbers (float), or "
         "name the column of times by ks.Learned(time=...).",
-        stacklevel=3,
     )
     return [name for name in kinds if name not in found]
 
@@ -194,10 +191,9 @@ def date_format(name: str, values: ArrowArray, found: str) -> str:
     if "." in found:
         return min(found, swapped)
     first, second = ("day", "month") if found.startswith("%d") else ("month", "day")
-    warnings.warn(
+    warn(
         f"The dates of column {name!r}, such as {words.iloc[0]!r}, may have the day or the month "
         f"first, and are read with the {first} first. If it is the {second}, convert them with "
         f"pandas.to_datetime(X[{name!r}], format={swapped!r}), or write them as 2026-05-31.",
-        stacklevel=2,
     )
     return found
