@@ -92,18 +92,21 @@ def test_shared_bins_are_kept_for_the_same_rows():
     assert len(bins.shared(np.ones(60, dtype=bool)).order) == 60
 
 
+@pytest.mark.parametrize("answers", [1, 2], ids="{} for each output".format)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_blocks_of_many_features_and_few_columns(dtype):
-    """Loops of our own make these products, some rows at a time."""
+def test_blocks_of_many_features_and_few_columns(dtype, answers):
+    """Loops of our own make these products, some rows at a time. An answer may have more columns
+    than the weights, as those of certificates have."""
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(1303, 300)).astype(dtype)
-    weights, shares = rng.normal(size=(300, 6)), rng.random((1303, 1))
+    weights, shares = rng.normal(size=(300, 6)), rng.random((1303, 6 * answers))
 
     def blocks(work):
         yield slice(0, 1303), work(slice(0, 1303), matrix)
 
     found = Design(blocks, *matrix.shape, dtype).sweep(
-        weights, lambda rows, raw: shares[rows] * raw
+        weights, lambda rows, raw: shares[rows] * np.tile(raw, answers)
     )
-    known = matrix.astype(float).T @ (shares * (matrix.astype(float) @ weights))
+    raw = np.tile(matrix.astype(float) @ weights, answers)
+    known = matrix.astype(float).T @ (shares * raw)
     np.testing.assert_allclose(found, known, atol=100 * np.finfo(dtype).eps * np.abs(known).max())

@@ -265,19 +265,23 @@ def _is_narrow(block: Block, columns: Block) -> bool:
 def _narrow_sweep(
     rows: slice, block: Block, columns: Block, respond: Callable[[slice, Array], Array]
 ) -> Array:
-    """Z'·respond(rows, Z·columns) of a block; rows stay in cache between both products."""
+    """Z'·respond(rows, Z·columns) of a block; rows stay in cache between both products.
+
+    The answer may have more columns than the weights: certificates ask for two for each output.
+    """
     count, filled = columns.shape[1], narrow.filled(columns.T, block.dtype)
-    total = np.zeros((count, block.shape[1]))
-    part = np.zeros(filled.shape, block.dtype)
-    waiting = 0
+    parts, waiting = [], 0
+    part = np.zeros((0, block.shape[1]), block.dtype)
     for own, few in _slices(rows, block, NARROW_ENTRIES):
         answer = respond(own, narrow.times(few, filled)[:, :count].astype(np.float64))
+        if not waiting:
+            part = narrow.filled(np.zeros((answer.shape[1], block.shape[1])), block.dtype)
         narrow.add_image(few, answer, part)
         waiting += len(few)
         if waiting >= SLICE_ROWS or own.stop == rows.start + len(block):
-            total += part[:count]
-            part[:], waiting = 0.0, 0
-    return total.T
+            parts.append(part[: answer.shape[1]].astype(np.float64))
+            waiting = 0
+    return np.asarray(sum(parts)).T
 
 
 def _slices(
