@@ -146,6 +146,17 @@ def test_no_row_sees_its_own_target_in_its_category():
     assert np.corrcoef(others(frame)[:, 0], noise)[0, 1] > 0.15
 
 
+def test_a_category_of_many_rows_has_one_mean_and_a_rare_one_that_of_other_folds():
+    """Means that differ by fold would blur a category, and say nothing where its rows are many."""
+    words = ["often"] * means.MANY_ROWS + ["rare"] * (means.MANY_ROWS - 1)
+    noise = np.random.default_rng(0).normal(size=len(words))
+    frame = pd.DataFrame({"name": words})
+    inside, others = mean_targets(frame, noise)
+    known = others(frame)
+    np.testing.assert_array_equal(inside[: means.MANY_ROWS], known[: means.MANY_ROWS])
+    assert len(np.unique(inside[means.MANY_ROWS :])) == FOLDS
+
+
 def test_text_that_does_not_repeat_is_no_category():
     frame = pd.DataFrame({"name": [f"row {i}" for i in range(N_ROWS)], "size": FRAME["size"]})
     rows = encode(frame_rows(frame), TARGET, None, "regression")

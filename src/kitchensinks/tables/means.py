@@ -1,11 +1,11 @@
 """Target encoding: the mean target of each category, in one pass and with bounded memory.
 
-A fitted row must not see its own target, so it gets the means of the rows outside its fold; every
-other row gets the means of all rows. The mean of few rows is shrunk towards the overall mean by the
-empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category, and
-variance V of all targets, its own mean has the weight λ = V·n / (V·n + v). Sample weights count as
-numbers of copies, the smallest as one row (and no less than a hundredth of their mean). Copies of a
-row are in the same fold, and their weights are added.
+A fitted row must not see its own target, so where its category has few rows it gets the means of
+the rows outside its fold; every other row gets the means of all rows. The mean of few rows is
+shrunk towards the overall mean by the empirical-Bayes rule of scikit-learn's TargetEncoder: with n
+rows of variance v in a category, and variance V of all targets, its own mean has the weight
+λ = V·n / (V·n + v). Sample weights count as numbers of copies, the smallest as one row (and no less
+than a hundredth of their mean). Copies of a row are in the same fold, and their weights are added.
 """
 
 import hashlib
@@ -24,6 +24,10 @@ from kitchensinks.tables.keys import Keys, find_copies, mixed, row_keys
 from kitchensinks.tables.table import Table
 
 FOLDS = 5
+# From this many rows on, a category has one mean for all of them. A row's own share in it is then
+# negligible, and means that differ by fold would blur the category (nursery: 0.56 % wrong in place
+# of 0.22; with 100 in place of 300, the log loss of lending_club is 1 % higher).
+MANY_ROWS = 300
 # Most sums of one column and fold; further categories count as unknown.
 _MOST_SUMS = 2**20
 # Text is categorical if each distinct value has at least this many rows on average.
@@ -153,8 +157,11 @@ def learn_means(
         if tally is None or (isinstance(encoder, Text) and encoder.name in free):
             return encoder
         levels = sorted(tally.known)
-        order = [tally.known[word] for word in levels]
-        table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
+        sums = tally.sums[:, [tally.known[word] for word in levels]]
+        everyone = sums.sum(axis=0)
+        few = np.append(everyone[:, 0] < MANY_ROWS, True)[:, None]
+        outside = shrunk(sums[folds].sum(axis=0), total[folds].sum(axis=0))
+        table = np.where(few, outside, shrunk(everyone, total.sum(axis=0))) + centre
         return Means(encoder.name, False, tuple(levels), labels, table)
 
     recipes = []
