@@ -222,15 +222,15 @@ class State:
         """
         if self.columns is not None and self.columns.n_given:
             return self.columns.of_rows(densify(rows))
-        scaler = self.law.features.scaler
-        if scaler is not None:
-            return scaler.filled(rows)
+        measured = self.law.features.measured
+        if measured is not None:
+            return measured.filled(rows)
         values = rows.data if sparse.issparse(rows) else rows
         if values.size and np.isnan(values.min()):
             raise ValueError(
-                "X contains NaN, and the fit had neither missing values nor standardize=True, so "
-                "that nothing is known to stand for them. Fill them in first "
-                "(sklearn.impute.SimpleImputer), or fit again with standardize=True."
+                "X contains NaN, and this model, of a file of an earlier version or of a Dask "
+                "collection with standardize=False, does not know the means of its columns. Fill "
+                "missing values in first (sklearn.impute.SimpleImputer), or fit again."
             )
         return rows
 

@@ -83,7 +83,8 @@ class Columns:
         """A recipe for arrays (n, d) like this one, in which NaN is a missing value.
 
         As in `learn`, missing numbers are replaced by the median of their column, and a further
-        column indicates them. Columns without any value are left out.
+        column indicates them. Columns without any value are left out. A complete column takes its
+        mean for values that are missing later, as it does where all columns are complete.
 
         >>> rows = np.array([[1.0, np.nan, 5.0], [2.0, np.nan, np.nan]])
         >>> recipe = Columns.of_array(rows)
@@ -94,8 +95,10 @@ class Columns:
         for name, column in zip(names_of_places(rows.shape[1]), rows.T, strict=True):
             seen = column[~np.isnan(column)]
             if len(seen):
-                fill = float(np.median(seen[:: -(-len(seen) // _MOST_ROWS)]))
-                encoders.append(Number(name, len(seen) < len(column), fill))
+                gaps = len(seen) < len(column)
+                median = np.median(seen[:: -(-len(seen) // _MOST_ROWS)])
+                fill = median if gaps else seen.mean(dtype=np.float64)
+                encoders.append(Number(name, gaps, float(fill)))
         if not encoders:
             raise ValueError("X has no value that is not missing: need numbers to learn from.")
         return cls(tuple(encoders), rows.dtype, rows.shape[1])
