@@ -31,7 +31,7 @@ from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import resuming
-from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of, copies_in
+from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of, copies_in, sample_of
 from kitchensinks.tables.keys import RowSample
 from kitchensinks.tables.view import Given
 
@@ -148,22 +148,20 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     size = float(entry) * n_rows * features.n_columns
     shape = Shape(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
     plan = make_plan(shape, settings)
-    remembered = REMEMBERED if spec.loss.squared else _CALIBRATION
-    limits = remembered if spec.calibrates else None
-    sample: RowSample | None = None
+    held_out = spec.calibrates and not spec.loss.squared
+    limits = _CALIBRATION if held_out else REMEMBERED
+    sample: RowSample | None
     if plan.solver == "blocks":
-        fit = fit_blocks(job, settings, spec.memory)
-        if limits is not None:
-            sample = job.sampled(limits)
+        fit, sample = fit_blocks(job, settings, spec.memory), job.sampled(limits)
     elif plan.solver == "direct":
         fit, sample = fit_squared(job, settings, limits)
     else:
         fit, sample = fit_convex(job, settings, limits)
     state = State.of(spec, law, plan, settings, fit, n_rows)
-    if sample is None or spec.loss.squared:
+    if sample is None or not held_out:
         return replace(state, sample=sample)
     found = calibration_of(job, spec, settings, fit.alpha, sample)
-    return replace(state, calibrated=found)
+    return replace(state, calibrated=found, sample=sample_of(batch_of(sample), sample.seed))
 
 
 def _plain_basis(spec: Spec) -> Basis:

@@ -70,8 +70,8 @@ class State:
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
     was encoded; loss, settings: what was minimised; outer: the weights, None before they are
     solved from the sums; calibrated: the calibration, where the fit itself computes it; sums: to
-    which more rows are added; sample: rows that calibrate and choose the ridge; n_rows: the number
-    of rows fitted or summed; kept: all rows, where the fit leaves no sums.
+    which more rows are added; sample: rows that calibrate, choose the ridge and explain; n_rows:
+    the number of rows fitted or summed; kept: all rows, where the fit leaves no sums.
     """
 
     columns: Columns | None
@@ -364,7 +364,7 @@ class State:
         residuals of fitted rows would make intervals too narrow.
         """
         sample = self.sample
-        if sample is None or not len(sample.rows):
+        if sample is None or not len(sample.rows) or not self.loss.squared:
             return None
         if left_out is None and not isinstance(self.targets, Classes):
             return None
@@ -379,10 +379,9 @@ class State:
     def remembering(self, batch: Batch) -> "State":
         """Add rows of a batch to the sample, which does not depend on how rows are batched.
 
-        The sample calibrates, and chooses the ridge of rows that come in batches.
+        The sample calibrates squared-loss fits and chooses the ridge of rows that come in batches.
+        Predictions of all fits are explained by comparison with it.
         """
-        if not self.loss.squared or not (self.calibrates or self.settings.alpha == "auto"):
-            return self
         sample = sample_of(batch, self.law.features.seed, self.sample)
         return replace(self, sample=sample)
 
