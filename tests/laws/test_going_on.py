@@ -137,7 +137,8 @@ def test_a_model_without_its_rows_is_small_and_says_what_is_missing(tmp_path):
     model = make(basis=ks.Binning()).fit(ROWS, VALUES)
     size = len(pickle.dumps(model))
     expected = model.predict(NEW)
-    ks.save(model, tmp_path / "model.sinks")
+    many = ks.KitchenSinkRegressor(ks.Binning(gamma=10.0), 60, random_state=0).fit(ROWS, VALUES)
+    ks.save(many, tmp_path / "model.sinks")
     # The basis has more columns than sums may have, which is not what is missing.
     with pytest.raises(ValueError, match=r"model files and drop_sums\(\) leave them out"):
         ks.load(tmp_path / "model.sinks").partial_fit(ROWS, VALUES)
