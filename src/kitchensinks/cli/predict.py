@@ -43,7 +43,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
         terminal.leave_output()
     else:
         writable(options.out, _ANSWERS)
-        keeps_inputs(options.out, options.data, options.model, options.force)
+        keeps_inputs(options.out, options.data, options.model)
     state = _table_model(options.model).estimator.state_
     with opened_table(options.data, options.skip_bad_rows) as table:
         if options.id_column is not None:
@@ -101,7 +101,7 @@ def score(options: Score, terminal: Terminal) -> Facts:
 def report(options: Report, terminal: Terminal) -> Facts:
     """Write the page, or the facts; returns them in part."""
     out = writable(options.out, _REPORTS)
-    keeps_inputs(out, options.data, options.model, options.force)
+    keeps_inputs(out, options.data, options.model)
     model, name = _with_target(options)
     model.set_params(n_jobs=options.threads)
     with opened_table(options.data, options.skip_bad_rows) as table:
