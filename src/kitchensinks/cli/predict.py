@@ -30,6 +30,7 @@ from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table
+from kitchensinks.tables.unread import Unread
 from kitchensinks.tables.view import Rows, known_targets
 
 _ANSWERS = (".csv", ".csv.gz", ".parquet")
@@ -60,6 +61,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
                 done += batch.num_rows
                 meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
+    answers.unread.tell()
     for text in oddities(table, None):
         terminal.note(text)
     out = "standard output" if is_pipe(options.out) else str(options.out)
@@ -162,7 +164,7 @@ class Answers:
                 "command writes one, with --coverage its interval too: use it from Python with "
                 "ks.load."
             )
-        self.state, self.id_name = state, id_name
+        self.state, self.id_name, self.unread = state, id_name, Unread()
         self.ends = None if coverage is None else _ends(state, coverage)
         self.rows = Rows(table, state.columns)
         fields = [] if id_name is None else [table.schema.field(id_name)]
@@ -187,7 +189,7 @@ class Answers:
 
     def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
-        numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows))
+        numbers = self.rows.numbers(batch, first + np.arange(batch.num_rows), self.unread)
         scores = self.state.model.scores(numbers)
         columns: list[Any] = []
         if self.id_name is not None:

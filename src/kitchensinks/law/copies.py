@@ -71,8 +71,9 @@ def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
 def by_chance(batch: Batch, copies: Copies, seed: int) -> bool:
     """Whether columns with few values, such as rounded numbers, explain that many rows are equal.
 
-    They do not where all rows are there equally often, as after a table was repeated. Two rows are equal by chance with the product of the probabilities that they are equal in each
-    column, if columns are independent.
+    They do not where all rows are there equally often, as after a table was repeated. Else two rows
+    are equal by chance with the product of the probabilities that they are equal in each column, if
+    columns are independent.
     """
     count = np.bincount(copies.group).astype(np.float64)
     if not np.ptp(count):

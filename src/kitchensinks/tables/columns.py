@@ -38,6 +38,7 @@ from kitchensinks.tables.noticed import (
     without_identifiers,
 )
 from kitchensinks.tables.table import Table, digest
+from kitchensinks.tables.unread import Unread
 
 # Rows that a recipe is learned from.
 _MOST_ROWS = 20_000
@@ -173,14 +174,21 @@ class Columns:
         for encoder in self.encoders:
             encoder.check(table.schema.field(encoder.name).type, table.label)
 
-    def apply(self, batch: ArrowTable) -> AnyArray:
-        """A record batch, with its columns in any order, as numbers (n, width)."""
+    def apply(self, batch: ArrowTable, unread: Unread | None = None) -> AnyArray:
+        """A record batch, with its columns in any order, as numbers (n, width).
+
+        unread: counts words that are neither numbers nor dates where those are needed; None warns
+        of them.
+        """
         out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
-        done = 0
+        own, done = Unread() if unread is None else unread, 0
+        own.rows += batch.num_rows
         for encoder in self.encoders:
             stop = done + encoder.width
-            encoder.write(batch.column(encoder.name), out[:, done:stop])
+            encoder.write(batch.column(encoder.name), out[:, done:stop], own)
             done = stop
+        if unread is None:
+            own.tell()
         return out
 
     @property
