@@ -397,3 +397,18 @@ def test_a_refused_fit_to_other_columns_leaves_the_estimator_as_it_was(words, wr
         model.fit(other, **{"y": np.ones(40), **wrong})
     assert (model.n_features_in_, list(model.feature_names_in_)) == (3, ["a", "b", "c"])
     np.testing.assert_array_equal(model.predict(first), expected)
+
+
+def test_whole_numbers_beyond_float64_are_told_in_our_words():
+    model, big = ks.KitchenSinkRegressor(ks.Fourier(), 10), [10**400, 1] * 20
+    rows = np.arange(80.0).reshape(40, 2)
+    with pytest.raises(ValueError, match=r"y has whole numbers beyond 1.8e\+308.*divide them"):
+        model.fit(rows, big)
+    with pytest.raises(ValueError, match=r"X has whole numbers beyond 1.8e\+308.*divide them"):
+        model.fit(pd.DataFrame({"a": big}), np.arange(40.0))
+
+
+def test_categories_that_are_tuples_are_told_in_our_words():
+    frame = pd.DataFrame({"pair": pd.Categorical([(1, 2), (3, 4)] * 20)})
+    with pytest.raises(ValueError, match=r"'pair' holds categories that are list.*astype\(str\)"):
+        ks.KitchenSinkRegressor(ks.Fourier(), 10).fit(frame, np.arange(40.0))

@@ -51,6 +51,14 @@ def test_copies_in_other_partitions_leave_together(rows, values, checkpoint, tmp
     np.testing.assert_allclose(model.predict(rows), once.predict(rows), rtol=1e-5)
 
 
+def test_one_row_with_weight_is_told_as_in_memory(rows, values):
+    weights = np.zeros(len(rows))
+    weights[7] = 2.0
+    for X, y, own in ((rows, values, weights), spread_out(rows, values, weights)):
+        with pytest.warns(UserWarning, match="There is one row"):
+            regressor(n_components=20).fit(X, y, sample_weight=own)
+
+
 def test_many_copies_are_said_where_a_law_is_learned(rows, values):
     few = slice(0, 240)
     X, y = spread_out(np.tile(rows[few], (5, 1)), np.tile(values[few], 5))

@@ -24,7 +24,7 @@ from kitchensinks.fitting.plan import Shape, make_plan
 from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
-from kitchensinks.law.copies import in_words, many
+from kitchensinks.law.copies import by_chance, in_words, many
 from kitchensinks.law.find import components, warn_one_row, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.numerics.warned import warn
@@ -58,7 +58,8 @@ def fit_collections(
     partitions = Partitions.of(X, y, sample_weight)
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
-        warn_one_row(job.seen.n_rows)
+        # Rows without weight are not sampled.
+        warn_one_row(int(job.sample.counts.sum()))
         law = _law(spec, job)
         return _fit(spec, law, job.with_features(law.features, law.trend))
 
@@ -121,7 +122,8 @@ def _law(spec: Spec, job: Job) -> Law:
         if not again:
             sample = job.sampled(_LEARNED)
             copies, batch = copies_in(sample), batch_of(sample)
-            if copies is not None and many(copies):
+            places = np.repeat(np.arange(len(sample.rows)), sample.counts)
+            if many(copies) and not by_chance(sample.rows, places, copies, spec.seed):
                 warn(in_words(copies))
         law, _ = find_law(basis, batch, spec.request(stream=True))
         if again or not law.note:

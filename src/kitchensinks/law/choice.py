@@ -63,9 +63,9 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     learned.check()
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
-    given = batch
-    batch, copies = one_of_each(given, request.seed)
-    if many(copies) and not by_chance(given, copies, request.seed):
+    places = batch.counted_places
+    batch, copies = one_of_each(batch, request.seed)
+    if many(copies) and not by_chance(batch.rows, places, copies, request.seed):
         warn(copies_in_words(copies))
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kitchensinks.law import constants
 from kitchensinks.law.splits import some_of
 from kitchensinks.law.values import Law
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrays import densify
@@ -68,21 +69,20 @@ def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
     return found
 
 
-def by_chance(batch: Batch, copies: Copies, seed: int) -> bool:
+def by_chance(rows: Matrix, places: NDArray[np.intp], copies: Copies, seed: int) -> bool:
     """Whether columns with few values, such as rounded numbers, explain that many rows are equal.
 
     They do not where all rows are there equally often, as after a table was repeated. Else two rows
     are equal by chance with the product of the probabilities that they are equal in each column, if
-    columns are independent.
+    columns are independent. places: of the rows whose copies these are.
     """
     count = np.bincount(copies.group).astype(np.float64)
     if not np.ptp(count):
         return False
     equal = float(np.sum(count * (count - 1.0))) / (len(copies.group) * (len(copies.group) - 1.0))
     words = Words(seed, 2**32 + 1, Stream.LAW_HOLD_OUT)
-    rows = densify(batch.rows[some_of(batch.counted_places, SAMPLE_ROWS, words)])
     expected = 1.0
-    for column in rows.T:
+    for column in densify(rows[some_of(places, SAMPLE_ROWS, words)]).T:
         own = np.unique(column, return_counts=True)[1].astype(np.float64)
         expected *= float(np.sum(own * (own - 1.0))) / (len(column) * (len(column) - 1.0))
     return expected >= constants.BY_CHANCE * equal

@@ -210,6 +210,11 @@ def advice(tables: bool = False, rows: Any = None, name: str = "X") -> Iterator[
         where = _largest(rows, name) if sign in _FOR_LARGE else ""
         told = f"{str(error).splitlines()[0].rstrip('.')}."
         raise ValueError(" ".join(part for part in (told, where, text) if part)) from None
+    except OverflowError:
+        raise ValueError(
+            f"{name} has whole numbers beyond {np.finfo(np.float64).max:.1e}, the largest number "
+            "of float64: divide them by a constant, or take their logarithms (math.log)."
+        ) from None
     except TypeError as error:
         if "float() argument" not in str(error):
             raise

@@ -328,10 +328,11 @@ def _plain_kind(table: Table, name: str, sample: ArrowTable) -> str:
     kind = table.schema.field(name).type
     own = family(kind)
     if own == "category":
-        if family(kind.value_type) in ("date", "decimal"):
+        if family(kind.value_type) in ("date", "decimal", "other"):
             raise ValueError(
                 f"{table.label}: column {name!r} holds categories that are {kind.value_type}; "
-                "need text, numbers or booleans. Convert it to dates, numbers or text first."
+                "need text, numbers or booleans. Convert it to dates, numbers or text first, for "
+                f"example by X[{name!r}].astype(str)."
             )
         return own
     if own == "text":
