@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow
+import pandas as pd
 import pytest
 
 from kitchensinks.cli import fit as fit_module
@@ -424,3 +425,11 @@ def test_a_broken_write_leaves_the_old_file(refused, workshop, tmp_path, monkeyp
     assert "No space left" in said
     assert out.read_text() == "what was there before"
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_classifier_is_not_scored_by_a_column_of_something_else(refused, workshop):
+    table = pd.read_csv(workshop / "test.csv")
+    other = next(name for name in table.columns if table[name].dtype.kind == "f")
+    said = refused("score", workshop / "kind.sinks", workshop / "test.csv", "--target", other)
+    assert f"Column '{other}' holds values such as" in said
+    assert "Name the column of the true values" in said

@@ -412,3 +412,10 @@ def test_categories_that_are_tuples_are_told_in_our_words():
     frame = pd.DataFrame({"pair": pd.Categorical([(1, 2), (3, 4)] * 20)})
     with pytest.raises(ValueError, match=r"'pair' holds categories that are list.*astype\(str\)"):
         ks.KitchenSinkRegressor(ks.Fourier(), 10).fit(frame, np.arange(40.0))
+
+
+def test_messages_do_not_repeat_all_rows():
+    rows = [{"a": float(k)} for k in range(1000)]
+    with pytest.raises(ValueError, match=r"pandas.DataFrame\(X\)") as caught:
+        ks.KitchenSinkRegressor(ks.Fourier(), 10).fit(rows, np.arange(1000.0))
+    assert len(str(caught.value)) < 300

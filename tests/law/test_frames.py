@@ -361,3 +361,10 @@ def test_two_columns_of_one_name(missing):
     rows[0, 0] = np.nan if missing else 0.0
     with pytest.raises(ValueError, match="two columns named 'a': rename"):
         ks.KitchenSinkRegressor().fit(pd.DataFrame(rows, columns=["a", "a"]), rows[:, 1])
+
+
+def test_a_column_of_one_word_adds_nothing():
+    """Out-of-fold means of the only category differed by fold, and gave the targets away."""
+    frame = pd.DataFrame({"word": ["same"] * len(TARGET)})
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0).fit(frame, TARGET)
+    np.testing.assert_allclose(model.predict(frame.head(2)), np.mean(TARGET), rtol=1e-6)

@@ -14,7 +14,7 @@ from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.pipes import is_pipe, opened_table
 from kitchensinks.cli.scoring import score_blocks
-from kitchensinks.cli.targets import comparable
+from kitchensinks.cli.targets import check_some_known, comparable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Report, Score
 from kitchensinks.estimators.base import KitchenSink
@@ -85,6 +85,7 @@ def score(options: Score, terminal: Terminal) -> Facts:
         rows = Rows(table, model.columns_)
         truths, weights = known_targets(table, name)
         truths = comparable(truths, state.targets, name)
+        check_some_known(truths, state.targets, name)
 
         def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
             for part in block_slices(len(rows), _BLOCK_ROWS):

@@ -243,7 +243,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         except BaseException:
             for name in _COLUMNS_OF_FIT & vars(self).keys():
                 delattr(self, name)
-            vars(self).update(before)
+            for name, value in before.items():
+                setattr(self, name, value)
             raise
 
     def _forget(self) -> None:

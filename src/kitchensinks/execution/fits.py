@@ -31,7 +31,14 @@ from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import resuming
-from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of, copies_in, sample_of
+from kitchensinks.state.remembered import (
+    COMPARED,
+    REMEMBERED,
+    Limits,
+    batch_of,
+    copies_in,
+    sample_of,
+)
 from kitchensinks.tables.keys import RowSample
 from kitchensinks.tables.view import Given
 
@@ -151,7 +158,8 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     shape = Shape(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
     plan = make_plan(shape, settings)
     held_out = spec.calibrates and not spec.loss.squared
-    limits = _CALIBRATION if held_out else REMEMBERED
+    remembered = REMEMBERED if spec.loss.squared else COMPARED
+    limits = _CALIBRATION if held_out else remembered
     sample: RowSample | None
     if plan.solver == "blocks":
         fit, sample = fit_blocks(job, settings, spec.memory), job.sampled(limits)
@@ -163,7 +171,8 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     if sample is None or not held_out:
         return replace(state, sample=sample)
     found = calibration_of(job, spec, settings, fit.alpha, sample)
-    return replace(state, calibrated=found, sample=sample_of(batch_of(sample), sample.seed))
+    few = sample_of(batch_of(sample), sample.seed, None, remembered)
+    return replace(state, calibrated=found, sample=few)
 
 
 def _plain_basis(spec: Spec) -> Basis:

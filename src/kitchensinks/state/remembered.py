@@ -32,6 +32,8 @@ class Limits(NamedTuple):
 
 # The sample that calibrates probabilities and intervals, and chooses the ridge of a stream.
 REMEMBERED = Limits(2000, 2**21)
+# The sample of other losses than the squared one, with which predictions are compared.
+COMPARED = Limits(100, 2**21)
 
 
 def sample_of(

@@ -152,6 +152,9 @@ def learn_means(
         tally = tallies.get(encoder.name)
         if tally is None or (isinstance(encoder, Text) and encoder.name in free):
             return encoder
+        if len(tally.known) < 2:
+            # The means of folds without a row would differ, and say something of its own target.
+            return encoder
         levels = sorted(tally.known)
         order = [tally.known[word] for word in levels]
         table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
