@@ -8,8 +8,8 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pyarrow
 import pandas as pd
+import pyarrow
 import pytest
 
 from kitchensinks.cli import fit as fit_module

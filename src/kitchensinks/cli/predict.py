@@ -190,7 +190,7 @@ class Answers:
 
     def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
-        numbers = self.rows.numbers(batch, first + np.arange(batch.num_rows), self.unread)
+        numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows), self.unread)
         scores = self.state.model.scores(numbers)
         columns: list[Any] = []
         if self.id_name is not None:

@@ -248,7 +248,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             raise
 
     def _forget(self) -> None:
-        """A failed fit leaves no state."""
+        """A fit that fails after its rows were accepted leaves no state."""
         self._held, self._told_outside = None, False
 
     # -- batches -------------------------------------------------------------------------

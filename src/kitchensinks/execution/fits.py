@@ -37,7 +37,7 @@ from kitchensinks.state.remembered import (
     Limits,
     batch_of,
     copies_in,
-    sample_of,
+    remembered,
 )
 from kitchensinks.tables.keys import RowSample
 from kitchensinks.tables.view import Given
@@ -158,8 +158,7 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     shape = Shape(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
     plan = make_plan(shape, settings)
     held_out = spec.calibrates and not spec.loss.squared
-    remembered = REMEMBERED if spec.loss.squared else COMPARED
-    limits = _CALIBRATION if held_out else remembered
+    limits = _CALIBRATION if held_out else REMEMBERED if spec.loss.squared else COMPARED
     sample: RowSample | None
     if plan.solver == "blocks":
         fit, sample = fit_blocks(job, settings, spec.memory), job.sampled(limits)
@@ -171,7 +170,7 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     if sample is None or not held_out:
         return replace(state, sample=sample)
     found = calibration_of(job, spec, settings, fit.alpha, sample)
-    few = sample_of(batch_of(sample), sample.seed, None, remembered)
+    few = remembered(batch_of(sample), sample.seed, squared=False)
     return replace(state, calibrated=found, sample=few)
 
 

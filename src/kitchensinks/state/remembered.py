@@ -51,6 +51,13 @@ def sample_of(
     return sample
 
 
+def remembered(
+    batch: Batch, seed: int, squared: bool, sample: RowSample | None = None
+) -> RowSample:
+    """The sample that a fit keeps, of squared loss or another, added to `sample`."""
+    return sample_of(batch, seed, sample, REMEMBERED if squared else COMPARED)
+
+
 def batch_of(sample: RowSample) -> Batch:
     """The rows that `sample_of` has taken, as a fit in memory has them."""
     return Batch(sample.rows, sample.notes, sample.weights)

@@ -32,15 +32,7 @@ from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
-from kitchensinks.state.remembered import (
-    COMPARED,
-    REMEMBERED,
-    Kept,
-    batch_of,
-    leaving_of,
-    left_out_errors,
-    sample_of,
-)
+from kitchensinks.state.remembered import Kept, batch_of, leaving_of, left_out_errors, remembered
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -390,8 +382,7 @@ class State:
         The sample calibrates squared-loss fits and chooses the ridge of rows that come in batches.
         Predictions of all fits are explained by comparison with it.
         """
-        limits = REMEMBERED if self.loss.squared else COMPARED
-        sample = sample_of(batch, self.law.features.seed, self.sample, limits)
+        sample = remembered(batch, self.law.features.seed, self.loss.squared, self.sample)
         return replace(self, sample=sample)
 
     # -- what a state becomes ------------------------------------------------------------

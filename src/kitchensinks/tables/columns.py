@@ -174,21 +174,22 @@ class Columns:
         for encoder in self.encoders:
             encoder.check(table.schema.field(encoder.name).type, table.label)
 
-    def apply(self, batch: ArrowTable, unread: Unread | None = None) -> AnyArray:
-        """A record batch, with its columns in any order, as numbers (n, width).
+    def apply(self, batch: ArrowTable) -> AnyArray:
+        """A record batch, with its columns in any order, as numbers (n, width)."""
+        unread = Unread()
+        out = self._apply(batch, unread)
+        unread.tell()
+        return out
 
-        unread: counts words that are neither numbers nor dates where those are needed; None warns
-        of them.
-        """
+    def _apply(self, batch: ArrowTable, unread: Unread) -> AnyArray:
+        """As `apply`; words that are neither numbers nor dates, where needed, are counted."""
         out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
-        own, done = Unread() if unread is None else unread, 0
-        own.rows += batch.num_rows
+        done = 0
         for encoder in self.encoders:
             stop = done + encoder.width
-            encoder.write(batch.column(encoder.name), out[:, done:stop], own)
+            encoder.write(batch.column(encoder.name), out[:, done:stop], unread)
             done = stop
-        if unread is None:
-            own.tell()
+        unread.rows += batch.num_rows
         return out
 
     @property

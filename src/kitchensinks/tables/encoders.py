@@ -93,11 +93,14 @@ class Encoder:
         missing = self._write(values, out)
         if self.flagged:
             out[:, -1] = missing
-        if self.measured and missing.any() and family(values.type) == "text":
-            self._count(words_of(values), missing, unread)
+        if self.needed and missing.any() and family(values.type) == "text":
+            words = words_of(values)
+            unread.add(self.name, words, missing & ~_absent(words), *self.needed)
 
-    def _count(self, words: ArrowArray, missing: AnyArray, unread: Unread) -> None:
-        """Count the words among the missing values of a column of numbers or dates."""
+    @property
+    def needed(self) -> tuple[str, str] | tuple[()]:
+        """What words have to be, and what to do with others, which count as missing."""
+        return ()
 
     def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         """Outputs without the indicator, missing values filled in; returns where those are."""
@@ -148,9 +151,9 @@ class Number(Encoder):
         out[:, 0] = numbers
         return np.asarray(missing)
 
-    def _count(self, words: ArrowArray, missing: AnyArray, unread: Unread) -> None:
-        advice = "Write them as numbers, or leave them empty to silence this warning."
-        _count_unread(self.name, words, missing, unread, "numbers", advice)
+    @property
+    def needed(self) -> tuple[str, str]:
+        return "numbers", "Write them as numbers, or leave them empty to silence this warning."
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,19 +285,10 @@ class Date(Encoder):
             out[~missing, k] = _part(moments.drop_null(), part)
         return missing
 
-    def _count(self, words: ArrowArray, missing: AnyArray, unread: Unread) -> None:
+    @property
+    def needed(self) -> tuple[str, str]:
         known = f"in the format {self.format!r} of the fit" if self.format else "such as 2026-05-31"
-        advice = "Write them so, or convert the column with pandas.to_datetime."
-        _count_unread(self.name, words, missing, unread, f"dates {known}", advice)
-
-
-def _count_unread(
-    name: str, words: ArrowArray, missing: AnyArray, unread: Unread, needed: str, advice: str
-) -> None:
-    """Count the words of a column that are there and were not read."""
-    places = np.flatnonzero(missing & ~_absent(words))
-    if len(places):
-        unread.add(name, len(places), words[int(places[0])].as_py(), needed, advice)
+        return f"dates {known}", "Write them so, or convert the column with pandas.to_datetime."
 
 
 def _moments(values: ArrowArray, format_: str) -> ArrowArray:

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from kitchensinks.numerics.arrays import Bools
 from kitchensinks.numerics.warned import warn
+from kitchensinks.tables.arrow import ArrowArray
 
 
 @dataclass
@@ -16,9 +20,13 @@ class Unread:
     rows: int = 0
     found: dict[str, tuple[int, str, str, str]] = field(default_factory=dict)
 
-    def add(self, name: str, count: int, word: str, needed: str, advice: str) -> None:
-        before = self.found.get(name, (0, word, needed, advice))
-        self.found[name] = (before[0] + count, *before[1:])
+    def add(self, name: str, words: ArrowArray, unread: Bools, needed: str, advice: str) -> None:
+        """Count words (n,) of a column that were not read."""
+        places = np.flatnonzero(unread)
+        if len(places):
+            new = 0, words[int(places[0])].as_py(), needed, advice
+            count, *rest = self.found.get(name, new)
+            self.found[name] = (count + len(places), *rest)
 
     def tell(self, told: frozenset[str] = frozenset()) -> None:
         """Warn of each column that has such words, but for those that were told before."""

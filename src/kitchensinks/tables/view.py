@@ -99,7 +99,7 @@ class Rows:
             found = next(self._stream)
         self._first, batch = found
         places = self._first + np.arange(batch.num_rows)
-        self._block = self.numbers(batch, places, self._unread or Unread())
+        self._block = self._numbers(batch, places, self._unread or Unread())
         if self._unread is not None and self._first + batch.num_rows == self.shape[0]:
             self._unread.tell(self.table.told)
             self.table.told |= self._unread.found.keys()
@@ -117,20 +117,20 @@ class Rows:
         done = 0
         for batch in self.table.picked(self.columns.inputs, places[order]):
             own = order[done : done + batch.num_rows]
-            out[own] = self.numbers(batch, places[own], Unread())
+            out[own] = self._numbers(batch, places[own], Unread())
             done += len(own)
         return out
 
-    def numbers(self, batch: ArrowTable, places: AnyArray, unread: Unread) -> AnyArray:
+    def _numbers(self, batch: ArrowTable, places: AnyArray, unread: Unread) -> AnyArray:
         """A batch of the table as numbers; places: its rows; unread: counts what is not read."""
         if self.folded is None or not self.folded.recipes:
-            block = self.columns.apply(batch, unread)
+            block = self.columns._apply(batch, unread)
         else:
             block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
             fold = self.folded.own[places]
             for number, columns in enumerate(self.folded.recipes):
                 own = np.flatnonzero(fold == number)
-                block[own] = columns.apply(batch.take(own), unread)
+                block[own] = columns._apply(batch.take(own), unread)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
             row, column = np.argwhere(~(np.abs(block) < LARGEST))[0]
