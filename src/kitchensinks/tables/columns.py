@@ -8,7 +8,7 @@ lists and arrays, so that a model file can hold it without any code.
 import itertools
 import sys
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -152,6 +152,13 @@ class Columns:
     def outputs(self) -> list[str]:
         """Names of the columns of numbers."""
         return [name for encoder in self.encoders for name in encoder.outputs()]
+
+    def _outputs_of(self, names: Sequence[str] | None) -> list[str]:
+        """Names of the columns of numbers, by those of arrays where these have any."""
+        if names is None or not self.n_given:
+            return self.outputs
+        own = (replace(e, name=str(names[_place(e.name)])) for e in self.encoders)
+        return [name for encoder in own for name in encoder.outputs()]
 
     @property
     def unscaled(self) -> AnyArray:
