@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
 
@@ -298,7 +299,7 @@ def test_the_data_are_never_overwritten(verb, link, refused, workshop, tmp_path)
         pytest.skip("a picture has another name than data")
     given = {
         "fit": ["fit", data, "--target", "kind"],
-        "predict": ["predict", workshop / "kind.sinks", data, "--force"],
+        "predict": ["predict", workshop / "kind.sinks", data],
         "predict a folder": ["predict", workshop / "kind.sinks", data.parent],
         "compare": ["compare", data, "--target", "kind"],
     }[verb]
@@ -306,14 +307,18 @@ def test_the_data_are_never_overwritten(verb, link, refused, workshop, tmp_path)
     assert data.read_bytes() == before
 
 
-def test_a_model_is_overwritten_with_force_alone(refused, sinks, workshop, tmp_path):
-    model = tmp_path / "model.csv"
-    model.write_bytes((workshop / "kind.sinks").read_bytes())
-    before = model.read_bytes()
-    assert "give --force" in refused("export", model, "--onnx", model)
-    assert "give --force" in refused("predict", model, workshop / "test.csv", "--out", model)
-    assert model.read_bytes() == before
-    code, _, said = sinks("predict", model, workshop / "test.csv", "--out", model, "--force")
+def test_no_verb_replaces_the_model_that_it_reads_and_all_replace_other_files(
+    refused, sinks, workshop, tmp_path
+):
+    model, page, data = tmp_path / "model.csv", tmp_path / "model.html", workshop / "test.csv"
+    for path in (model, page):
+        path.write_bytes((workshop / "kind.sinks").read_bytes())
+    before, same = model.read_bytes(), "is the model that is read: write to another file"
+    assert same in refused("export", model, "--onnx", model)
+    assert same in refused("predict", model, data, "--out", model)
+    assert same in refused("report", page, data, "--out", page)
+    assert model.read_bytes() == page.read_bytes() == before
+    code, _, said = sinks("predict", workshop / "kind.sinks", data, "--out", model)
     assert code == 0, said
     assert model.read_text().startswith('"prediction"')
 
@@ -420,3 +425,11 @@ def test_a_broken_write_leaves_the_old_file(refused, workshop, tmp_path, monkeyp
     assert "No space left" in said
     assert out.read_text() == "what was there before"
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_classifier_is_not_scored_by_a_column_of_something_else(refused, workshop):
+    table = pd.read_csv(workshop / "test.csv")
+    other = next(name for name in table.columns if table[name].dtype.kind == "f")
+    said = refused("score", workshop / "kind.sinks", workshop / "test.csv", "--target", other)
+    assert f"Column '{other}' holds values such as" in said
+    assert "Name the column of the true values" in said

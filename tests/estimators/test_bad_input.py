@@ -370,3 +370,52 @@ def test_before_fitting():
         ks.KitchenSinkClassifier().predict_proba(X)
     with pytest.raises(NotFittedError):
         ks.KitchenSinkClassifier().k_path(X, Y)
+
+
+@pytest.mark.parametrize("words", [False, True], ids=["numbers", "words"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"y": np.full(40, np.nan)},
+        {"y": np.zeros(39)},
+        {"y": -np.ones(40)},
+        {"sample_weight": -np.ones(40)},
+        {"groups": [1, 2]},
+    ],
+    ids=repr,
+)
+def test_a_refused_fit_to_other_columns_leaves_the_estimator_as_it_was(words, wrong):
+    rng = np.random.default_rng(0)
+    first = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    other = pd.DataFrame(rng.normal(size=(40, 2)), columns=list("de"))
+    if words:
+        other["f"] = ["yes", "no"] * 20
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 10, loss="poisson", random_state=0)
+    model.fit(first, np.ones(40))
+    expected = model.predict(first)
+    with pytest.raises(ValueError, match=r"."):
+        model.fit(other, **{"y": np.ones(40), **wrong})
+    assert (model.n_features_in_, list(model.feature_names_in_)) == (3, ["a", "b", "c"])
+    np.testing.assert_array_equal(model.predict(first), expected)
+
+
+def test_whole_numbers_beyond_float64_are_told_in_our_words():
+    model, big = ks.KitchenSinkRegressor(ks.Fourier(), 10), [10**400, 1] * 20
+    rows = np.arange(80.0).reshape(40, 2)
+    with pytest.raises(ValueError, match=r"y has whole numbers beyond 1.8e\+308.*divide them"):
+        model.fit(rows, big)
+    with pytest.raises(ValueError, match=r"X has whole numbers beyond 1.8e\+308.*divide them"):
+        model.fit(pd.DataFrame({"a": big}), np.arange(40.0))
+
+
+def test_categories_that_are_tuples_are_told_in_our_words():
+    frame = pd.DataFrame({"pair": pd.Categorical([(1, 2), (3, 4)] * 20)})
+    with pytest.raises(ValueError, match=r"'pair' holds categories that are list.*astype\(str\)"):
+        ks.KitchenSinkRegressor(ks.Fourier(), 10).fit(frame, np.arange(40.0))
+
+
+def test_messages_do_not_repeat_all_rows():
+    rows = [{"a": float(k)} for k in range(1000)]
+    with pytest.raises(ValueError, match=r"pandas.DataFrame\(X\)") as caught:
+        ks.KitchenSinkRegressor(ks.Fourier(), 10).fit(rows, np.arange(1000.0))
+    assert len(str(caught.value)) < 300

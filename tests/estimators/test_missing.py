@@ -70,10 +70,6 @@ def test_a_model_of_arrays_with_nan_is_pickled_and_saved(model, y, tmp_path):
 @pytest.mark.parametrize(("model", "y"), MODELS)
 def test_rows_after_a_complete_fit_may_have_missing_values(model, y):
     model.fit(X, y)
-    if not model.standardize:
-        with pytest.raises(ValueError, match=r"X contains NaN.*standardize=True"):
-            model.predict(HOLES)
-        return
     middle = X.mean(axis=0)
     # A learned law leaves columns of zeros and ones as they are.
     middle[3] = 0.5 if model.law_.record is not None else middle[3]
@@ -90,6 +86,28 @@ def test_rows_after_a_complete_fit_may_have_missing_values(model, y):
     )
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_one_missing_value_in_the_fit_does_not_change_what_may_be_predicted(standardize):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, standardize=standardize, random_state=0)
+    gap = frame(X)
+    gap.loc[3, "a"] = np.nan
+    for fitted in (frame(X), gap, gap.convert_dtypes(dtype_backend="numpy_nullable")):
+        model.fit(fitted, Y)
+        assert list(model.feature_names_in_) == NAMES
+        middle = np.where(np.isnan(HOLES), X.mean(axis=0), HOLES)
+        complete = ["b", "c", "d"]
+        rows, filled = frame(X), frame(X)
+        rows[complete], filled[complete] = HOLES[:, 1:], middle[:, 1:]
+        np.testing.assert_allclose(model.predict(rows), model.predict(filled), rtol=1e-6)
+        with pytest.raises(ValueError, match="same order"):
+            model.predict(rows[NAMES[::-1]])
+        with pytest.warns(UserWarning, match="valid feature names"):
+            model.predict(X)
+        far = frame(X)
+        far["b"] += 100.0
+        assert list(model.outside(far).columns) == ["b"] * standardize
+
+
 @pytest.mark.parametrize("text", [False, True])
 def test_one_missing_value_among_many_rows_spoils_no_fold(text):
     rows = frame(X)
@@ -98,6 +116,17 @@ def test_one_missing_value_among_many_rows_spoils_no_fold(text):
         rows["word"] = np.where(X[:, 0] > 0, "yes", "no")
     model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0)
     assert np.isfinite(cross_val_score(model, rows, Y, cv=4)).all()
+
+
+def test_a_report_on_columns_with_missing_values_of_their_own_type():
+    rows = frame(HOLES)
+    rows["d"] = rows["d"].astype("boolean")
+    rows["whole"] = pd.array([1, 2, None] * 80, dtype="Int64")
+    rows["word"] = pd.array(["yes", "no", None] * 80, dtype="string")
+    for given in (rows.drop(columns="word"), rows):
+        model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0).fit(given, Y)
+        found = model.report(given, Y)
+        assert {one.column for one in found.importances} == set(given.columns)
 
 
 def test_batches_with_missing_values():

@@ -51,6 +51,40 @@ def test_copies_in_other_partitions_leave_together(rows, values, checkpoint, tmp
     np.testing.assert_allclose(model.predict(rows), once.predict(rows), rtol=1e-5)
 
 
+def test_rounding_of_sums_is_taken_away_as_in_memory():
+    rng = np.random.default_rng(111)
+    rows = rng.normal(size=(1475, 2))
+    values = np.sin(2.0 * rows[:, 0]) + rng.normal(size=1475)
+    options = {"alpha": 4e-9, "dtype": "float32", "n_components": 218}
+    X, y = spread_out(rows, values, chunks=(0, 700, 775))
+    memory = regressor(basis=ks.Fourier(gamma=0.01), **options).fit(rows, values)
+    model = regressor(basis=ks.Fourier(gamma=0.01), **options).fit(X, y)
+    assert (model.solver_, model.converged_) == (memory.solver_, True)
+    assert "refined" in model.solver_
+    off = model.predict(rows) - memory.predict(rows)
+    assert np.sqrt(np.mean(off**2)) < 1e-2
+
+
+def test_a_learned_law_warns_of_no_rounding():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 2))
+    X, y = spread_out(rows, np.sin(2 * rows[:, 0]) * rows[:, 1], chunks=(1500, 1500))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0).fit(X, y)
+    assert model.alphas_ is not None
+    assert model.solver_ == "direct (refined)"
+    assert model.converged_
+
+
+def test_one_row_with_weight_is_told_as_in_memory(rows, values):
+    weights = np.zeros(len(rows))
+    weights[7] = 2.0
+    for X, y, own in ((rows, values, weights), spread_out(rows, values, weights)):
+        with pytest.warns(UserWarning, match="There is one row"):
+            regressor(n_components=20).fit(X, y, sample_weight=own)
+
+
 def test_many_copies_are_said_where_a_law_is_learned(rows, values):
     few = slice(0, 240)
     X, y = spread_out(np.tile(rows[few], (5, 1)), np.tile(values[few], 5))

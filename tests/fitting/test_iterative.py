@@ -171,7 +171,7 @@ def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkey
     assert found.gap_ <= 1e-8 * found.objective_
     np.testing.assert_allclose(found.model_.scores(X), exact, atol=5e-3)
     assert 1.0 < found.effective_dimension_ < 40.0
-    assert len(pickle.dumps(found)) < 3 * len(pickle.dumps(found.model_))  # no Gram in it
+    assert found.state_.sums is None  # no Gram in it
     found_by = found.plan_.solver
     weak = model.set_params(alpha=1e-9, solver__tol=1e-3).fit(X, y, weights)
     assert np.isfinite(weak.condition_number_)

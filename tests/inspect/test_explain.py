@@ -89,6 +89,18 @@ def test_without_a_background_predictions_are_compared_with_fitted_rows(make):
     assert abs(found.base - given.base) < 0.3 * np.std(answers(model, X, found.method))
 
 
+@pytest.mark.parametrize("loss", ["huber", "quantile", "poisson", "tweedie"])
+@pytest.mark.parametrize("stream", [False, True], ids=["fit", "partial_fit"])
+def test_predictions_of_every_loss_are_compared_with_fitted_rows(loss, stream):
+    model = fourier(loss=loss, alpha=1e-3)
+    targets = np.exp(VALUES / np.std(VALUES))
+    if stream:
+        model.freeze(ROWS, targets).partial_fit(ROWS, targets)
+    else:
+        model.fit(ROWS, targets)
+    assert ks.explain(model, ROWS[:1]).compared == "100 fitted rows"
+
+
 def test_copies_are_among_the_hundred_background_rows_as_often_as_among_all():
     """Once all copies of a hundred different rows were used, whatever their number."""
     rows = np.random.default_rng(0).integers(0, 2, size=(5000, 2)).astype(float)

@@ -220,6 +220,19 @@ def test_a_time_limit_leaves_out_rounds_and_components():
     assert repr(enough) == repr(without)
 
 
+def test_a_time_limit_that_is_not_reached_does_not_change_the_law_of_a_wide_table():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(700, constants.WIDE + 1))
+    batch = Batch(rows, rows[:, :1] + rows[:, 1:2] ** 2)
+    now = replace(REQUEST, started=time.monotonic())
+    enough, _ = find_law(clone(QUICK).set_params(time_limit=1e3), batch, now)
+    without, _ = find_law(QUICK, batch, REQUEST)
+    assert [trial.what for trial in enough.record.trials] == [
+        trial.what for trial in without.record.trials
+    ]
+    assert repr(enough) == repr(without)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("effort", ["default", "thorough"])
 @pytest.mark.parametrize("width", [12, 150])
@@ -249,6 +262,8 @@ def test_what_would_begin_late_is_left_out():
         request = replace(REQUEST, started=started)
         task = LearningRows(BATCH, request, clone(QUICK).set_params(time_limit=limit))
         assert task.early(0.5, lambda _, item: item, range(3)) == expected
+        last = [0, 1, 2] if limit is None else [None, 1, None]
+        assert task.early(0.5, lambda _, item: item, range(3), lambda item: item == 0) == last
         assert (task.used == 0.0) == (limit is None)
 
 

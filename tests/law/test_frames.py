@@ -49,9 +49,13 @@ def frame_rows(frame):
 def test_plain_tables_are_left_alone():
     assert not is_mixed(FRAME[["size"]])
     assert not is_mixed(FRAME.to_numpy())
-    assert is_mixed(FRAME[["age"]])
+    assert not is_mixed(FRAME[["age"]])
     assert is_mixed(FRAME[["kind"]])
-    assert is_mixed(pl.DataFrame({"a": [1, None]}))
+    assert not is_mixed(pl.DataFrame({"a": [1, None], "b": [True, None]}))
+    gaps = pd.DataFrame({"a": [1, None], "b": [True, None], "c": [1, None]}, dtype=object)
+    assert not is_mixed(gaps)
+    assert not is_mixed(gaps.convert_dtypes(dtype_backend="numpy_nullable"))
+    assert is_mixed(gaps.assign(b=[None, None]))
 
 
 def mean_targets(frame, targets, weights=None):
@@ -343,7 +347,7 @@ def test_tables_that_do_not_fit_together():
         model.predict(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="column 'size' holds text, and was numbers"):
         model.predict(FRAME.assign(size="large"))
-    unnamed = FRAME[["size", "age"]].set_axis([0, 1], axis=1)
+    unnamed = FRAME[["size", "kind"]].set_axis([0, 1], axis=1)
     with pytest.raises(ValueError, match="fit had a data frame or a table"):
         model.fit(unnamed, TARGET).predict(np.zeros((2, 2)))
     again = model.fit(FRAME[["size"]], TARGET)
@@ -368,3 +372,10 @@ def test_two_columns_of_one_name(missing):
     rows[0, 0] = np.nan if missing else 0.0
     with pytest.raises(ValueError, match="two columns named 'a': rename"):
         ks.KitchenSinkRegressor().fit(pd.DataFrame(rows, columns=["a", "a"]), rows[:, 1])
+
+
+def test_a_column_of_one_word_adds_nothing():
+    """Out-of-fold means of the only category differed by fold, and gave the targets away."""
+    frame = pd.DataFrame({"word": ["same"] * len(TARGET)})
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0).fit(frame, TARGET)
+    np.testing.assert_allclose(model.predict(frame.head(2)), np.mean(TARGET), rtol=1e-6)

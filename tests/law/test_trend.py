@@ -104,7 +104,7 @@ def test_the_record_tells_of_the_trend(model):
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 def test_a_trend_is_named_by_its_columns(missing, tmp_path):
-    """Frames of numbers alone have no recipe, those with missing values have one."""
+    """Complete frames of numbers have no recipe, those with missing values one by places."""
     X, y = line(700)
     frame = pd.DataFrame(X, columns=["metres", "noise"])
     frame.loc[:5, "noise"] = np.nan if missing else 0.0

@@ -75,6 +75,19 @@ def test_rows_that_are_there_five_times_predict_as_once():
     np.testing.assert_allclose(model.predict(rows), once.predict(rows), rtol=1e-2)
 
 
+@pytest.mark.parametrize("few", [False, True], ids=["rounded", "few values"])
+def test_values_that_repeat_are_not_called_copies(few):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, size=(2000, 6)) if few else rng.normal(size=(2000, 2)).round(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(ks.KitchenSinkRegressor, rows, np.sin(rows[:, 0]) + rows[:, 1])
+    # A column that does not repeat says that the same rows were copied.
+    rows = np.column_stack([rows, rng.normal(size=2000)])[rng.integers(0, 1000, 2000)]
+    with pytest.warns(UserWarning, match=r"copies of others.*nothing needs to be done"):
+        fitted(ks.KitchenSinkRegressor, rows, np.sin(rows[:, 0]) + rows[:, 1])
+
+
 @pytest.mark.parametrize("kind", ["arrays", "frames"])
 def test_an_oversampled_class_is_ranked_as_well_as_before(kind):
     (frame, targets), (others, known) = rare(1500, 0), rare(2000, 1)

@@ -64,10 +64,22 @@ def test_sums_are_what_the_plan_left():
         assert isinstance(model.fit(rows, y).state_.sums, kind)
 
 
-def test_a_fit_that_fails_leaves_no_state():
+def test_a_refused_fit_leaves_the_state_and_one_that_fails_leaves_none():
     model = fitted()
+    before = model.state_
     with pytest.raises(ValueError, match="one class only"):
         model.fit(CANCER[0], np.zeros(len(CANCER[1])))
+    assert model.state_ is before
+
+    def fails(theta, rows):
+        raise RuntimeError("no features")
+
+    def sample(rng, width, count):
+        return {"a": rng.normal(size=(count, width))}
+
+    model.set_params(basis=ks.Custom(sample=sample, features=fails))
+    with pytest.raises(RuntimeError, match="no features"):
+        model.fit(*CANCER)
     assert not hasattr(model, "state_")
     assert not hasattr(model, "alpha_")
     assert not hasattr(model, "classes_")

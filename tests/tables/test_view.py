@@ -1,5 +1,7 @@
 """Rows of a table as an array: every way to slice it, and few readings of the file."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -152,3 +154,22 @@ def test_float32_columns_are_read_without_a_word_and_infinities_are_named():
         else:
             with pytest.raises(ValueError, match=r"'b' has inf in row 7 "):
                 rows[:]
+
+
+def test_words_beyond_the_rows_looked_at_are_counted_and_told_once(monkeypatch):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 40)
+    clean = pd.DataFrame({"a": VALUES[:, 0].round(3).astype(str), "b": VALUES[:, 1]})
+    columns = Columns.learn(open_table(clean))
+    assert columns.encoders[0].written
+    clean.loc[[50, 51, 300], "a"] = ["oops", "", "n.n."]
+    rows = Rows(open_table(clean), columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Parts of the rows do not tell: all are counted first.
+        assert rows[:200].shape == rows[np.arange(200)].shape
+    with pytest.warns(UserWarning, match="2 of 500 values of column 'a' are no numbers.*'oops'"):
+        found = rows[:]
+    assert found[50, 0] == found[300, 0] == columns.encoders[0].fill
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Rows(rows.table, columns)[:]

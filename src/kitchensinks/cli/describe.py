@@ -122,7 +122,7 @@ def export(options: Export, terminal: Terminal) -> Facts:
     from kitchensinks.files.onnx import to_onnx
 
     onnx = writable(options.onnx)
-    keeps_inputs(onnx, model=options.model, force=options.force)
+    keeps_inputs(onnx, model=options.model)
     model = load(options.model)
     columns, width = model.columns_, model.n_features_in_
     to_onnx(model, onnx)

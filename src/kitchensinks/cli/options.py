@@ -144,10 +144,8 @@ def constraint(text: str | None) -> "Constraint | None":
         ) from None
 
 
-def keeps_inputs(
-    out: Path, data: str | None = None, model: Path | None = None, force: bool = False
-) -> None:
-    """An error where writing to `out` would destroy an input: data never, a model with --force.
+def keeps_inputs(out: Path, data: str | None = None, model: Path | None = None) -> None:
+    """An error where writing to `out` would replace a file that is read.
 
     Links count as the file that they lead to.
     """
@@ -158,11 +156,8 @@ def keeps_inputs(
 
     if data is not None and any(map(same, files_of(data))):
         raise ValueError(f"{out} is the data that is read: write to another file.")
-    if model is not None and same(model) and not force:
-        raise ValueError(
-            f"{out} is the model that is read: write to another file, or give --force to replace "
-            "it."
-        )
+    if model is not None and same(model):
+        raise ValueError(f"{out} is the model that is read: write to another file.")
 
 
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:

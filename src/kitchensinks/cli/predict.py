@@ -14,7 +14,7 @@ from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.pipes import is_pipe, opened_table
 from kitchensinks.cli.scoring import score_blocks
-from kitchensinks.cli.targets import comparable
+from kitchensinks.cli.targets import check_some_known, comparable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Report, Score
 from kitchensinks.estimators.base import KitchenSink
@@ -30,6 +30,7 @@ from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table
+from kitchensinks.tables.unread import Unread
 from kitchensinks.tables.view import Rows, known_targets
 
 _ANSWERS = (".csv", ".csv.gz", ".parquet")
@@ -43,7 +44,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
         terminal.leave_output()
     else:
         writable(options.out, _ANSWERS)
-        keeps_inputs(options.out, options.data, options.model, options.force)
+        keeps_inputs(options.out, options.data, options.model)
     state = _table_model(options.model).estimator.state_
     with opened_table(options.data, options.skip_bad_rows) as table:
         if options.id_column is not None:
@@ -60,6 +61,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
                 done += batch.num_rows
                 meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
+    answers.unread.tell()
     for text in oddities(table, None):
         terminal.note(text)
     out = "standard output" if is_pipe(options.out) else str(options.out)
@@ -83,6 +85,7 @@ def score(options: Score, terminal: Terminal) -> Facts:
         rows = Rows(table, model.columns_)
         truths, weights = known_targets(table, name)
         truths = comparable(truths, state.targets, name)
+        check_some_known(truths, state.targets, name)
 
         def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
             for part in block_slices(len(rows), _BLOCK_ROWS):
@@ -101,7 +104,7 @@ def score(options: Score, terminal: Terminal) -> Facts:
 def report(options: Report, terminal: Terminal) -> Facts:
     """Write the page, or the facts; returns them in part."""
     out = writable(options.out, _REPORTS)
-    keeps_inputs(out, options.data, options.model, options.force)
+    keeps_inputs(out, options.data, options.model)
     model, name = _with_target(options)
     model.set_params(n_jobs=options.threads)
     with opened_table(options.data, options.skip_bad_rows) as table:
@@ -162,7 +165,7 @@ class Answers:
                 "command writes one, with --coverage its interval too: use it from Python with "
                 "ks.load."
             )
-        self.state, self.id_name = state, id_name
+        self.state, self.id_name, self.unread = state, id_name, Unread()
         self.ends = None if coverage is None else _ends(state, coverage)
         self.rows = Rows(table, state.columns)
         fields = [] if id_name is None else [table.schema.field(id_name)]
@@ -187,7 +190,7 @@ class Answers:
 
     def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
-        numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows))
+        numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows), self.unread)
         scores = self.state.model.scores(numbers)
         columns: list[Any] = []
         if self.id_name is not None:

@@ -113,6 +113,17 @@ def task_of(values: AnyArray, task: str, name: str) -> str:
     return "classification" if whole and len(np.unique(values)) <= _MOST_LABELS else "regression"
 
 
+def check_some_known(values: AnyArray, targets: Targets, name: str) -> None:
+    """An error where no target of a table is a class that the model knows."""
+    if isinstance(targets, Classes) and not np.isin(values, targets.labels).any():
+        known = ", ".join(map(repr, targets.labels.tolist()[:5]))
+        raise ValueError(
+            f"Column {name!r} holds values such as {values.tolist()[0]!r}; the model predicts "
+            f"{known}{', …' if len(targets.labels) > 5 else ''}. Name the column of the true "
+            "values with --target."
+        )
+
+
 def comparable(values: AnyArray, targets: Targets, name: str) -> AnyArray:
     """Targets of another table in the dtype of the model's, so that they can be compared."""
     classes = targets.labels if isinstance(targets, Classes) else None

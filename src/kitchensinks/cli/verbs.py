@@ -27,7 +27,6 @@ _TARGET = _option(..., "The column to predict.", "--target", "-t")
 _TASK = _option("auto", "auto, classification or regression.")
 _DROP = _option(None, "A column to leave out; repeat for more.")
 _THREADS = _option(None, "Threads to use; all if not given.")
-_FORCE = _option(False, "Write even where the model that is read would be replaced.", "--force")
 _SKIP_BAD = _option(False, "Leave out rows that cannot be read; count them.", "--skip-bad-rows")
 _TRUTH = _option(None, "The column of true values, if not that of the fit.", "--target", "-t")
 
@@ -146,7 +145,6 @@ class Predict(OnRows):
     coverage: float | None = _option(
         None, "Numbers: add the ends of intervals that hold this share of targets, such as 0.9."
     )
-    force: bool = _FORCE
 
 
 class Score(OnRows):
@@ -175,7 +173,6 @@ class Report(OnRows):
     compare: bool = _option(
         True, "Fit a linear model and boosted trees beside it.", "--compare/--no-compare"
     )
-    force: bool = _FORCE
 
 
 class Info(Verb):
@@ -195,7 +192,6 @@ class Export(Verb):
 
     model: Path = _MODEL
     onnx: Path = _option(..., "The ONNX file to write.")
-    force: bool = _FORCE
 
 
 class Compare(Training):

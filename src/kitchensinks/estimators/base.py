@@ -1,6 +1,7 @@
 """Algorithm 1 as a scikit-learn estimator: a law, a plan, a fit, a state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -57,6 +58,10 @@ _PARTS = {
     **{one.name: "loss=ks.losses.Huber({})" for one in fields(Huber)},
     **{one.name: "loss=ks.losses.Quantile({})" for one in fields(Quantile)},
 }
+
+
+# What scikit-learn's checks of a fit set.
+_COLUMNS_OF_FIT = frozenset({"n_features_in_", "feature_names_in_"})
 
 
 class OfParts(Linked):
@@ -209,23 +214,41 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         stream: bool = False,
         groups: object = None,
     ) -> tuple[Spec, Batch]:
-        """Check the rows, encode their targets, and discard the state of an earlier fit."""
+        """Check the rows, encode their targets, and discard the state of an earlier fit.
+
+        What is refused here leaves the estimator as it was.
+        """
         spec = self._spec()
-        rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
-        names = getattr(self, "feature_names_in_", None)
-        order = order_of(spec.basis, known, names, groups)
+        with self._as_before_where_refused():
+            inputs = training_inputs(self, spec, X, y, sample_weight, stream)
+            rows, y, weights, columns, known = inputs
+            names = getattr(self, "feature_names_in_", None)
+            order = order_of(spec.basis, known, names, groups)
+            summary = spec.kind.summarise(y, weights)
+            spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
+            batch = spec.encode(rows, y, weights)
+            if batch.weights is not None and not batch.weights.any():
+                raise ValueError(
+                    "class_weight leaves every row a weight of zero: need a positive weight."
+                )
         self._forget()
-        summary = spec.kind.summarise(y, weights)
-        spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
-        batch = spec.encode(rows, y, weights)
-        if batch.weights is not None and not batch.weights.any():
-            raise ValueError(
-                "class_weight leaves every row a weight of zero: need a positive weight."
-            )
         return replace(spec, columns=columns, names=names, order=order), batch
 
+    @contextmanager
+    def _as_before_where_refused(self) -> Iterator[None]:
+        """scikit-learn's checks set number and names of the columns before the fit is accepted."""
+        before = {name: value for name, value in vars(self).items() if name in _COLUMNS_OF_FIT}
+        try:
+            yield
+        except BaseException:
+            for name in _COLUMNS_OF_FIT & vars(self).keys():
+                delattr(self, name)
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
+
     def _forget(self) -> None:
-        """A failed fit leaves no state."""
+        """A fit that fails after its rows were accepted leaves no state."""
         self._held, self._told_outside = None, False
 
     # -- batches -------------------------------------------------------------------------

@@ -42,6 +42,8 @@ FLOATS = [np.float64, np.float32]
 # Arrays of at most this many entries skip the general checks, which take longer than predicting
 # one row.
 _FEW_ENTRIES = 2**12
+# NumPy's letters for booleans, integers and floats.
+_NUMERIC = frozenset("biuf")
 # Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
 _LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
 
@@ -357,7 +359,7 @@ def table_targets(
 def is_mixed(rows: Matrix) -> bool:
     """Whether rows are a frame (pandas, polars) of which a recipe has to make numbers.
 
-    That is one with text, categories, missing values or names of rows.
+    That is one with text, categories, dates or names of rows.
     """
     if isinstance(rows, Table | Rows):
         return False
@@ -374,19 +376,17 @@ def is_mixed(rows: Matrix) -> bool:
 
 
 def _is_plain(series: object) -> bool:
-    """Whether a column of a frame holds numbers, none of them missing."""
-    kind = str(getattr(series, "dtype", "")).lower()
-    if "categor" in kind or "enum" in kind:
+    """Whether a column of a frame holds numbers, some of which may be missing."""
+    kind = getattr(series, "dtype", None)
+    if any(word in str(kind).lower() for word in ("categor", "enum")):
         return False
     values = np.asarray(series)
     if values.ndim != 1:
         return False
-    if values.dtype.kind in "biu":
+    # The types of pandas that have missing values of their own name their kind.
+    if _NUMERIC & {values.dtype.kind, getattr(kind, "kind", "")}:
         return True
-    if values.dtype.kind == "f":
-        return not np.isnan(values).any()
     if values.dtype.kind in "mM" or not hasattr(series, "to_list"):
         return False
-    return all(
-        isinstance(value, int | float | np.number) and value == value for value in series.to_list()
-    )
+    seen = [value for value in series.to_list() if value is not None]
+    return bool(seen) and all(isinstance(value, int | float | np.number) for value in seen)

@@ -82,7 +82,7 @@ class Readings:
         if record is not None and not record.uniform:
             return np.array([record.importances[part].sum() for part in own])
         features = state.law.features
-        spread = features.scaler or features.spread
+        spread = features.measured
         if spread is None:
             raise AttributeError(
                 f"This {type(self).__name__} has no feature_importances_: with standardize=False, "

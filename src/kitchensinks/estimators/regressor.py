@@ -225,7 +225,12 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         return Interval(state.targets.shaped(lower), state.targets.shaped(upper))
 
     def score(self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None) -> float:
-        """R², the mean over outputs; of Dask collections, partition by partition."""
+        """R², the mean over outputs; of Dask collections, partition by partition.
+
+        It is R² for every loss, as in scikit-learn's ``HistGradientBoostingRegressor``, so that the
+        scores of models with different losses compare. ``sklearn.metrics.d2_tweedie_score`` and
+        ``d2_pinball_score`` are the explained deviance and the explained quantile loss.
+        """
         return self._score(super().score, X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:

@@ -24,14 +24,21 @@ from kitchensinks.fitting.plan import Shape, make_plan
 from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
-from kitchensinks.law.copies import in_words, many
+from kitchensinks.law.copies import by_chance, in_words, many
 from kitchensinks.law.find import components, warn_one_row, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import resuming
-from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of, copies_in
+from kitchensinks.state.remembered import (
+    COMPARED,
+    REMEMBERED,
+    Limits,
+    batch_of,
+    copies_in,
+    remembered,
+)
 from kitchensinks.tables.keys import RowSample
 from kitchensinks.tables.view import Given
 
@@ -58,7 +65,8 @@ def fit_collections(
     partitions = Partitions.of(X, y, sample_weight)
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
-        warn_one_row(job.seen.n_rows)
+        # Rows without weight are not sampled.
+        warn_one_row(int(job.sample.counts.sum()))
         law = _law(spec, job)
         return _fit(spec, law, job.with_features(law.features, law.trend))
 
@@ -121,7 +129,8 @@ def _law(spec: Spec, job: Job) -> Law:
         if not again:
             sample = job.sampled(_LEARNED)
             copies, batch = copies_in(sample), batch_of(sample)
-            if copies is not None and many(copies):
+            places = np.repeat(np.arange(len(sample.rows)), sample.counts)
+            if many(copies) and not by_chance(sample.rows, places, copies, spec.seed):
                 warn(in_words(copies))
         law, _ = find_law(basis, batch, spec.request(stream=True))
         if again or not law.note:
@@ -148,22 +157,21 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     size = float(entry) * n_rows * features.n_columns
     shape = Shape(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
     plan = make_plan(shape, settings)
-    remembered = REMEMBERED if spec.loss.squared else _CALIBRATION
-    limits = remembered if spec.calibrates else None
-    sample: RowSample | None = None
+    held_out = spec.calibrates and not spec.loss.squared
+    limits = _CALIBRATION if held_out else REMEMBERED if spec.loss.squared else COMPARED
+    sample: RowSample | None
     if plan.solver == "blocks":
-        fit = fit_blocks(job, settings, spec.memory)
-        if limits is not None:
-            sample = job.sampled(limits)
+        fit, sample = fit_blocks(job, settings, spec.memory), job.sampled(limits)
     elif plan.solver == "direct":
         fit, sample = fit_squared(job, settings, limits)
     else:
         fit, sample = fit_convex(job, settings, limits)
     state = State.of(spec, law, plan, settings, fit, n_rows)
-    if sample is None or spec.loss.squared:
+    if sample is None or not held_out:
         return replace(state, sample=sample)
     found = calibration_of(job, spec, settings, fit.alpha, sample)
-    return replace(state, calibrated=found)
+    few = remembered(batch_of(sample), sample.seed, squared=False)
+    return replace(state, calibrated=found, sample=few)
 
 
 def _plain_basis(spec: Spec) -> Basis:

@@ -37,7 +37,7 @@ def check_numbers(state: State, method: str, X: Given) -> None:
         shown = state.answer(method, np.zeros((1, state.targets.n_outputs)))
         meta = f"numpy.empty({(0, *shown.shape[1:])}, {str(shown.dtype)!r})"
         raise ValueError(
-            "This model was fitted to a table whose columns are not all numbers without gaps, and "
+            "This model was fitted to a table, or to a frame with other columns than numbers, and "
             "such a model does not answer Dask collections as a whole. Ask it partition by "
             f"partition, which is lazy too: X.map_partitions(model.{method}, meta={meta})."
         )

@@ -20,10 +20,11 @@ from kitchensinks.features.frozen import Frozen, RowSummary
 from kitchensinks.features.scaling import Spread
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.pieces import RowPieces
+from kitchensinks.fitting.refine import added, residual_sums
 from kitchensinks.fitting.squared import RidgeCandidates
 from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch, Classes
 from kitchensinks.state import Spec, State
 from kitchensinks.state.remembered import Limits, sample_of
@@ -250,6 +251,16 @@ class Recipe:
                 given = own.targets, own.weights, None
                 total += path.left_out_squares(features, *given, alphas)
         return np.asarray(total / path.equations.weight)
+
+    def residuals(self, parts: Sequence[Part], given: tuple[NormalEquations, Array]) -> list[Array]:
+        """`residual_sums` over neighbouring partitions, by equations without a Gram and weights."""
+        n_columns, n_outputs = given[1].shape
+        total = [np.zeros(given[1].shape), *np.zeros((2, n_outputs)), np.zeros(n_columns)]
+        for batch in self.batches(parts):
+            for rows, features in self._blocks(batch).fresh():
+                own = batch.part(rows)
+                total = added([total, residual_sums(features, own.targets, own.weights, *given)])
+        return total
 
     def held(
         self, parts: Sequence[Part], memory: float, keep: bool

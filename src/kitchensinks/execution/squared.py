@@ -15,12 +15,14 @@ from dask import delayed
 from kitchensinks.execution.cluster import Task, scattered, tree
 from kitchensinks.execution.job import Bundle, Job
 from kitchensinks.execution.recipe import Recipe, Sums
+from kitchensinks.fitting.refine import added
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
-from kitchensinks.fitting.squared import RidgeCandidates, solve_moments
+from kitchensinks.fitting.squared import RidgeCandidates, solve_moments, without_rounding
 from kitchensinks.law.copies import many
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.state.remembered import REMEMBERED, Limits, copies_in, left_out_errors
 from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import RowSample
@@ -44,7 +46,8 @@ def fit_squared(
         found = job.summed(limits)
         fit = _leave_one_out(job, settings, found)
     fit.moments = found.moments
-    return fit, found.sample
+    sums = partial(_residuals, job)
+    return without_rounding(fit, found.moments, settings, job.frozen.dtype, sums), found.sample
 
 
 def _copied(job: Job) -> RowSample | None:
@@ -91,6 +94,19 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     return candidates.best(total, settings)
 
 
+def _residuals(job: Job, equations: NormalEquations, weights: Array) -> list[Array]:
+    """Residuals of the rows, added up where these are."""
+    sent = scattered((replace(equations, gram=np.zeros((0, 0))), weights))
+    call = delayed(Recipe.residuals)
+    tasks = tree([call(job.sent, part, sent) for part in job.bundles()], _both)
+    (total,) = job.compute("residuals of the rows", tasks)
+    return list(total)
+
+
+def _both(*parts: list[Array]) -> list[Array]:
+    return added(parts)
+
+
 def _errors(job: Job, bundles: list[Bundle], light: object) -> Task:
     call = delayed(Recipe.errors)
     return tree([call(job.sent, part, light) for part in bundles], operator.add)
@@ -110,5 +126,5 @@ def _light(candidates: RidgeCandidates, dtype: DType) -> RidgeCandidates:
 def _best(candidates: RidgeCandidates, errors: Array, settings: Settings) -> Fit:
     """The weights at the strength of least error; what holds a Gram stays behind."""
     fit = candidates.best(errors, settings)
-    fit.left_out = None
+    fit.left_out = fit.factored = None
     return fit

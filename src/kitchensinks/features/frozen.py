@@ -184,6 +184,11 @@ class Frozen:
         return self.n_inputs if self.scaler is None else len(self.scaler.mean)
 
     @property
+    def measured(self) -> Scaler | None:
+        """Mean, deviation and range of the columns, scaled or not; None where nothing is known."""
+        return self.scaler or self.spread
+
+    @property
     def scale(self) -> float:
         """1/√(number of features averaged)."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)

@@ -10,18 +10,22 @@ be more than the tolerance, residuals of the rows themselves, summed in float64,
 which is iterative refinement (Wilkinson 1963); the gap is ‖r‖²/α, without rounding of any sum.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 
 import numpy as np
 
-from kitchensinks.fitting.space import Factored, Fit, TrainingSet
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import Factored, Fit
 from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution
 from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables.arrays import block_slices
+
+# A pass over all rows that adds up `residual_sums`, for some equations and weights.
+Pass = Callable[[NormalEquations, Array], list[Array]]
 
 # The largest E in directions that matter, in units of `gram_noise` (measured: up to 60, for ReLU
 # features; 10 for bounded ones).
@@ -54,14 +58,15 @@ def negligible(more: float, solution: Solution, equations: NormalEquations, tol:
     return more <= tol * max(solution.objective, NEGLIGIBLE * scale)
 
 
-def refined(training: TrainingSet, fit: Fit, factored: Factored) -> Solution | None:
+def refined(fit: Fit, factored: Factored, settings: Settings, sums: Pass) -> Solution | None:
     """The solution by steps of refinement, or None where they do not lead to a smaller gap."""
-    settings, alpha, equations = training.settings, fit.alpha, factored.equations
+    alpha, equations = fit.alpha, factored.equations
     best: Solution | None = None
     weights = fit.solution.weights
     for _ in range(_STEPS):
         settings.progress("residuals of the rows")
-        residual, level, errors = _residuals(training, equations, weights)
+        total = sums(equations, weights)
+        residual, level, errors = _residuals(total, equations, settings.fit_intercept)
         residual -= alpha * weights
         objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
         gap = float(np.sum(residual**2)) / alpha
@@ -75,34 +80,33 @@ def refined(training: TrainingSet, fit: Fit, factored: Factored) -> Solution | N
     return best
 
 
-def _added(parts: Iterable[list[Array]]) -> list[Array]:
+def added(parts: Iterable[list[Array]]) -> list[Array]:
     """Lists of arrays, added one by one; there is at least one list."""
     return reduce(lambda some, more: [a + b for a, b in zip(some, more, strict=True)], parts)
 
 
-def _residuals(
-    training: TrainingSet, equations: NormalEquations, weights: Array
-) -> tuple[Array, Array, Array]:
-    """Σw(z − z̄)(y − u)/Σw, the mean of y − u, and Σw(y − u)²/Σw about it; all in float64."""
+def residual_sums(
+    features: Matrix, targets: Array, own: Array | None, equations: NormalEquations, weights: Array
+) -> list[Array]:
+    """Of a block of rows, with their weights `own`, in float64 and with r = y − u: the sums of
+    (z − z̄)r, r, r² and z − z̄."""
 
-    def sums(rows: slice, features: Matrix) -> list[Array]:
-        targets, own = training.part(rows)
-        parts = block_slices(len(features), _PIECE)
-        return _added(
-            of_piece(features[part], targets[part], None if own is None else own[part])
-            for part in parts
-        )
-
-    def of_piece(features: Matrix, targets: Array, own: Array | None) -> list[Array]:
-        centred = features.astype(np.float64)
+    def of_piece(part: slice) -> list[Array]:
+        centred = features[part].astype(np.float64)
         centred -= equations.mean
-        residual = targets - equations.target - centred @ weights
-        weighted = residual if own is None else own[:, None] * residual
-        first = centred.sum(axis=0) if own is None else own @ centred
+        residual = targets[part] - equations.target - centred @ weights
+        weighted = residual if own is None else own[part, None] * residual
+        first = centred.sum(axis=0) if own is None else own[part] @ centred
         return [centred.T @ weighted, weighted.sum(0), np.sum(weighted * residual, 0), first]
 
-    total = _added(block for _, block in training.space.fresh(work=sums))
+    return added(map(of_piece, block_slices(features.shape[0], _PIECE)))
+
+
+def _residuals(
+    total: list[Array], equations: NormalEquations, fit_intercept: bool
+) -> tuple[Array, Array, Array]:
+    """Σw(z − z̄)(y − u)/Σw, the mean of y − u, and Σw(y − u)²/Σw about it."""
     cross, level, squares, first = (one / equations.weight for one in total)
-    if not training.settings.fit_intercept:
+    if not fit_intercept:
         return cross, np.zeros_like(level), squares
     return cross - np.outer(first, level), level, squares - level**2

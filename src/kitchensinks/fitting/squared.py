@@ -9,7 +9,14 @@ import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
 from scipy.linalg.lapack import dlange, dpocon, dpotrs
 
-from kitchensinks.fitting.refine import negligible, refined, summing_error
+from kitchensinks.fitting.refine import (
+    Pass,
+    added,
+    negligible,
+    refined,
+    residual_sums,
+    summing_error,
+)
 from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.fitting.space import (
     Factored,
@@ -55,7 +62,8 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
     fit = solve_moments(moments, settings, space.dtype, errors, settings.summed, space.span)
     if space.span is None:
         fit.moments = moments
-        return _without_rounding(training, fit)
+        sums = partial(_residual_sums, training)
+        return without_rounding(fit, moments, settings, space.dtype, sums)
     span, within = space.span, fit.left_out
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
@@ -68,19 +76,39 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
     return fit
 
 
-def _without_rounding(training: TrainingSet, fit: Fit) -> Fit:
-    """The fit, refined by residuals of its rows where rounding of the sums may matter."""
-    settings, dtype = training.settings, training.space.dtype
-    if fit.factored is None or fit.alpha <= 0.0:
+def without_rounding(
+    fit: Fit, moments: Moments, settings: Settings, dtype: DType, sums: Pass
+) -> Fit:
+    """The fit, refined by residuals of its rows where rounding of the sums may matter.
+
+    dtype: of the features; sums: a pass over the rows that adds up residuals.
+    """
+    if settings.constraint is not None or fit.alpha <= 0.0:
         return fit
-    equations = fit.factored.equations
+    known = fit.factored
+    equations = (
+        moments.normal_equations(settings.fit_intercept) if known is None else known.equations
+    )
     noise = gram_noise(dtype, float(np.trace(equations.gram)), equations.count)
     more = summing_error(fit.solution, equations, fit.alpha, noise)
-    if not negligible(more, fit.solution, equations, settings.tol):
-        found = refined(training, fit, fit.factored)
+    if negligible(more, fit.solution, equations, settings.tol):
+        return fit
+    # The factor of a fit on a cluster has stayed there.
+    solved = cholesky_fit(equations, fit.alpha, settings) if fit.factored is None else fit
+    if solved is not None and solved.factored is not None:
+        found = refined(fit, solved.factored, settings, sums)
         if found is not None:
             fit.solution = as_served(found, equations, dtype, settings.tol)
     return fit
+
+
+def _residual_sums(
+    training: TrainingSet, equations: NormalEquations, weights: Array
+) -> list[Array]:
+    def of_block(rows: slice, features: Matrix) -> list[Array]:
+        return residual_sums(features, *training.part(rows), equations, weights)
+
+    return added(block for _, block in training.space.fresh(work=of_block))
 
 
 def solve_given(training: TrainingSet) -> Solution:

@@ -30,7 +30,7 @@ from kitchensinks.law.candidates import (
     nominal_seconds,
     wider_look,
 )
-from kitchensinks.law.copies import counting, many, one_of_each, which
+from kitchensinks.law.copies import by_chance, counting, many, one_of_each, which
 from kitchensinks.law.copies import in_words as copies_in_words
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import Bins, chosen, with_basis
@@ -63,8 +63,9 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     learned.check()
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
+    places = batch.counted_places
     batch, copies = one_of_each(batch, request.seed)
-    if many(copies):
+    if many(copies) and not by_chance(batch.rows, places, copies, request.seed):
         warn(copies_in_words(copies))
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
@@ -194,7 +195,8 @@ def _takes_bins(task: LearningRows) -> bool:
 def candidates_of(task: LearningRows, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
     jobs = _jobs(task, founds)
-    tried = task.early(constants.LATE_FACTORS, first_look, jobs)
+    # Bins of many columns seldom win: a time limit leaves them out first.
+    tried = task.early(constants.LATE_FACTORS, first_look, jobs, lambda job: task.wide and job[1])
     begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for _, look in begun]
     _note_runs(task, [job for job, _ in begun], looks)
@@ -202,7 +204,9 @@ def candidates_of(task: LearningRows, founds: list[Found]) -> list[Candidate]:
     hopeful = [one for one in looks if one.score.error <= least or _leads(one, founds)]
     if task.late(constants.LATE_FACTORS):
         return hopeful
-    wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
+    wider = task.early(
+        constants.LATE_FACTORS, wider_look, hopeful, lambda one: task.wide and one.sparse
+    )
     return [found or look for found, look in zip(wider, hopeful, strict=True)]
 
 
@@ -229,9 +233,6 @@ def _jobs(task: LearningRows, founds: list[Found]) -> list[tuple[Found, bool]]:
     jobs = [(found, True) for found in bins]
     if basis is None or not basis.sparse:
         jobs += [(found, False) for found in dense]
-    if task.wide and task.learned.time_limit is not None:
-        # The first job always runs, and bins of many columns seldom win.
-        jobs.sort(key=lambda job: job[1])
     return jobs
 
 

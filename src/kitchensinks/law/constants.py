@@ -12,6 +12,9 @@ FEWEST_ROWS = 30
 FEW_ROWS = 600
 # If this share of the rows are copies, copies count as weights, and a warning says so.
 MANY_COPIES = 0.02
+# If independent columns would have at least this share of the equal pairs of rows, there is no
+# warning: values repeat, and rows need not have been copied.
+BY_CHANCE = 0.1
 # Each step of the descent costs batch × columns. Above this many columns, scales are learned for
 # the columns most correlated with the targets, and laws are compared as for few rows.
 MOST_COLUMNS = 5000

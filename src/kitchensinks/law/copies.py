@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from kitchensinks.law import constants
 from kitchensinks.law.splits import some_of
 from kitchensinks.law.values import Law
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables.keys import Copies, find_copies, row_keys
+from kitchensinks.tables.arrays import densify
+from kitchensinks.tables.keys import SAMPLE_ROWS, Copies, find_copies, row_keys
 
 
 def one_of_each(batch: Batch, seed: int) -> tuple[Batch, Copies | None]:
@@ -67,6 +69,25 @@ def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
     return found
 
 
+def by_chance(rows: Matrix, places: NDArray[np.intp], copies: Copies, seed: int) -> bool:
+    """Whether columns with few values, such as rounded numbers, explain that many rows are equal.
+
+    They do not where all rows are there equally often, as after a table was repeated. Else two rows
+    are equal by chance with the product of the probabilities that they are equal in each column, if
+    columns are independent. places: of the rows whose copies these are.
+    """
+    count = np.bincount(copies.group).astype(np.float64)
+    if not np.ptp(count):
+        return False
+    equal = float(np.sum(count * (count - 1.0))) / (len(copies.group) * (len(copies.group) - 1.0))
+    words = Words(seed, 2**32 + 1, Stream.LAW_HOLD_OUT)
+    expected = 1.0
+    for column in densify(rows[some_of(places, SAMPLE_ROWS, words)]).T:
+        own = np.unique(column, return_counts=True)[1].astype(np.float64)
+        expected *= float(np.sum(own * (own - 1.0))) / (len(column) * (len(column) - 1.0))
+    return expected >= constants.BY_CHANCE * equal
+
+
 def counting(law: Law, copies: Copies | None) -> Law:
     """The law whose ridges λ = α·n count all rows, where they were chosen with one of each."""
     if copies is None:
@@ -79,6 +100,7 @@ def in_words(copies: Copies) -> str:
     return (
         f"{copies.share:.0%} of the rows are copies of others: equal in all columns, and equal or "
         "close in their targets. They are kept together where rows are held out, and count as "
-        "weights. If they were made on purpose, give sample_weight instead, which is as good and "
-        "takes less time."
+        "weights. If rows were repeated on purpose, give each of them once with sample_weight, "
+        "which is as good and takes less time. If they are different observations, nothing needs "
+        "to be done."
     )

@@ -68,8 +68,7 @@ class Learned(Linked):
         (by default 1.5, and 0.3 for each million entries, 3 in wide tables).
     time_limit : wall-clock seconds that the whole fit may take, or None, so that the result does
         not depend on the machine. Rounds that would come too late are left out, and the last fit
-        has as many components as the time allows. The work of the effort is still the most that is
-        done.
+        has as many components as the time allows. A limit that leaves nothing out changes nothing.
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
         the others do not matter). None scales the columns.
     split : a splitter of scikit-learn, such as ``TimeSeriesSplit()``: the last of its splits says

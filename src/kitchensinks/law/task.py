@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -212,30 +212,44 @@ class LearningRows:
         return 0.0 if limit is None else (time.monotonic() - self.request.started) / limit
 
     def early(
-        self, share: float, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
+        self,
+        share: float,
+        work: Callable[["LearningRows", Item], Result],
+        items: Iterable[Item],
+        last: Callable[[Item], bool] = lambda item: False,
     ) -> list[Result | None]:
-        """`together`, with None for items that would begin late; the first item always runs."""
+        """`together`, with None for items that would begin late; the first to begin always runs.
+
+        last: which items begin after all others.
+        """
+        jobs = list(items)
+        order = sorted(range(len(jobs)), key=lambda place: last(jobs[place]))
 
         def one(own: "LearningRows", numbered: tuple[int, Item]) -> Result | None:
             place, item = numbered
-            return None if place and self.late(share) else work(own, item)
+            return None if place != order[0] and self.late(share) else work(own, item)
 
-        return self.together(one, enumerate(items))
+        return self.together(one, enumerate(jobs), order)
 
     def together(
-        self, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
+        self,
+        work: Callable[["LearningRows", Item], Result],
+        items: Iterable[Item],
+        order: Sequence[int] | None = None,
     ) -> list[Result]:
-        """work(task, item) for each item, in parallel, with trials in the order of the items.
+        """work(task, item) for each item, in parallel; results and trials are as the items are.
 
-        Each item gets a copy of the task with an empty record.
+        Each item gets a copy of the task with an empty record. order: in which items begin.
         """
         jobs = [(copy.copy(self), item) for item in items]
         for own, _ in jobs:
             own.trials = []
-        results = list(in_order(lambda job: work(*job), jobs, ahead=len(jobs) + 1))
+        order = range(len(jobs)) if order is None else order
+        found = in_order(lambda place: work(*jobs[place]), order, ahead=len(jobs) + 1)
+        results = dict(zip(order, found, strict=True))
         for own, _ in jobs:
             self.trials.extend(own.trials)
-        return results
+        return [results[place] for place in range(len(jobs))]
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""

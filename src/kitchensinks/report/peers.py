@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
 from kitchensinks.numerics.arrays import AnyArray, Bools
@@ -71,7 +72,8 @@ def _numbers(sample: Sample) -> AnyArray:
     state = sample.model.state_
     columns = state.columns
     if columns is None or columns.n_given:
-        return np.asarray(state.numbers(np.asarray(sample.X, dtype=np.float64)))
+        checked = check_array(sample.X, dtype=np.float64, ensure_all_finite="allow-nan")
+        return np.asarray(state.numbers(checked))
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 

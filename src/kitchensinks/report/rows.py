@@ -99,8 +99,17 @@ class Sample:
         return Sample(self.model, X, self.y[chosen], self.names)
 
     def column(self, place: int) -> AnyArray:
-        """The values of a column."""
-        return np.asarray(self.X[self.names[place]] if self.frame else self.X[:, place])
+        """The values of a column, missing ones as NaN among numbers and as None among others."""
+        if not self.frame:
+            return np.asarray(self.X[:, place])
+        series = self.X[self.names[place]]
+        values = np.asarray(series)
+        if values.dtype != object:
+            return values
+        # pandas.NA has no truth value, and no place among numbers.
+        numeric = getattr(series.dtype, "kind", "O") in "biuf"
+        kind, gap = (np.float64, np.nan) if numeric else (object, None)
+        return np.asarray(series.to_numpy(dtype=kind, na_value=gap))
 
     def levels(self, place: int) -> list[Any] | None:
         """The categories of a column in their declared order; None where they have none."""

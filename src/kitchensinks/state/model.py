@@ -92,13 +92,16 @@ class Watch:
         """The counts by the original columns: names of a frame, or indices."""
         if columns is not None:
             counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
-            names = columns.inputs
             if columns.n_given:
-                names = [int(name[1:]) for name in names]
+                names = [place if names is None else names[place] for place in columns.given]
+            else:
+                names = columns.inputs
         else:
             counts = self.counts.tolist()
             names = range(len(counts)) if names is None else names
-        found = {name: count for name, count in zip(names, counts, strict=True) if count}
+        # Without a scaler nothing was counted.
+        pairs = zip(names, counts, strict=self.scaler is not None)
+        found = {name: count for name, count in pairs if count}
         return Outside(self.rows, dict(sorted(found.items(), key=lambda item: -item[1])))
 
 

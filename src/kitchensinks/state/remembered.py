@@ -32,6 +32,8 @@ class Limits(NamedTuple):
 
 # The sample that calibrates probabilities and intervals, and chooses the ridge of a stream.
 REMEMBERED = Limits(2000, 2**21)
+# The sample of other losses than the squared one, with which predictions are compared.
+COMPARED = Limits(100, 2**21)
 
 
 def sample_of(
@@ -47,6 +49,13 @@ def sample_of(
         sample = found if sample is None else sample.merge(found)
     assert sample is not None
     return sample
+
+
+def remembered(
+    batch: Batch, seed: int, squared: bool, sample: RowSample | None = None
+) -> RowSample:
+    """The sample that a fit keeps, of squared loss or another, added to `sample`."""
+    return sample_of(batch, seed, sample, REMEMBERED if squared else COMPARED)
 
 
 def batch_of(sample: RowSample) -> Batch:

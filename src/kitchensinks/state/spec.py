@@ -41,8 +41,8 @@ class Spec:
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
-    names: of the columns of a frame of numbers, which has no recipe; targets: how y is encoded,
-    None before y is known; order: groups and times of the rows. Seed and memory are those of this
+    names: of the columns of a frame of numbers; targets: how y is encoded, None before y is
+    known; order: groups and times of the rows. Seed and memory are those of this
     run.
 
     Fields with compare=False say how a fit is computed, or follow from its rows. The others say
@@ -167,7 +167,7 @@ class Spec:
             n_components=self.n_components,
             dtype=None if self.solver.dtype is None else check_dtype(self.solver.dtype),
             standardize=self.standardize,
-            names=self.names if self.columns is None else self.columns.outputs,
+            names=self.names if self.columns is None else self.columns._outputs_of(self.names),
             unscaled=None if self.columns is None else self.columns.unscaled,
             memory=self.memory,
             stream=stream,

@@ -32,7 +32,7 @@ from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
-from kitchensinks.state.remembered import Kept, batch_of, leaving_of, left_out_errors, sample_of
+from kitchensinks.state.remembered import Kept, batch_of, leaving_of, left_out_errors, remembered
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -70,8 +70,8 @@ class State:
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
     was encoded; loss, settings: what was minimised; outer: the weights, None before they are
     solved from the sums; calibrated: the calibration, where the fit itself computes it; sums: to
-    which more rows are added; sample: rows that calibrate and choose the ridge; n_rows: the number
-    of rows fitted or summed; kept: all rows, where the fit leaves no sums.
+    which more rows are added; sample: rows that calibrate, choose the ridge and explain; n_rows:
+    the number of rows fitted or summed; kept: all rows, where the fit leaves no sums.
     """
 
     columns: Columns | None
@@ -222,15 +222,15 @@ class State:
         """
         if self.columns is not None and self.columns.n_given:
             return self.columns.of_rows(densify(rows))
-        scaler = self.law.features.scaler
-        if scaler is not None:
-            return scaler.filled(rows)
+        measured = self.law.features.measured
+        if measured is not None:
+            return measured.filled(rows)
         values = rows.data if sparse.issparse(rows) else rows
         if values.size and np.isnan(values.min()):
             raise ValueError(
-                "X contains NaN, and the fit had neither missing values nor standardize=True, so "
-                "that nothing is known to stand for them. Fill them in first "
-                "(sklearn.impute.SimpleImputer), or fit again with standardize=True."
+                "X contains NaN, and this model, of a file of an earlier version or of a Dask "
+                "collection with standardize=False, does not know the means of its columns. Fill "
+                "missing values in first (sklearn.impute.SimpleImputer), or fit again."
             )
         return rows
 
@@ -364,7 +364,7 @@ class State:
         residuals of fitted rows would make intervals too narrow.
         """
         sample = self.sample
-        if sample is None or not len(sample.rows):
+        if sample is None or not len(sample.rows) or not self.loss.squared:
             return None
         if left_out is None and not isinstance(self.targets, Classes):
             return None
@@ -379,11 +379,10 @@ class State:
     def remembering(self, batch: Batch) -> "State":
         """Add rows of a batch to the sample, which does not depend on how rows are batched.
 
-        The sample calibrates, and chooses the ridge of rows that come in batches.
+        The sample calibrates squared-loss fits and chooses the ridge of rows that come in batches.
+        Predictions of all fits are explained by comparison with it.
         """
-        if not self.loss.squared or not (self.calibrates or self.settings.alpha == "auto"):
-            return self
-        sample = sample_of(batch, self.law.features.seed, self.sample)
+        sample = remembered(batch, self.law.features.seed, self.loss.squared, self.sample)
         return replace(self, sample=sample)
 
     # -- what a state becomes ------------------------------------------------------------

@@ -101,6 +101,13 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     state = replace(state, settings=settings.bare())
     known = state.moments or state.sums
     if not isinstance(known, Moments | Stochastic):
+        if state.loss.squared and not isinstance(known, FewRows):
+            raise ValueError(
+                "partial_fit goes on from the sums or the rows that a fit keeps, and this model "
+                f"({state.fitted.evidence.solver}) has neither: model files and drop_sums() leave "
+                "them out, and only direct fits and fits of bins keep them. Go on with the fitted "
+                "object or its pickle, or fit all rows together."
+            )
         plan, nothing = _nothing_summed(blocks, settings, state.targets.n_outputs)
         known, state = _from_fit(state, nothing), replace(state, plan=plan)
     if isinstance(known, Stochastic):
@@ -171,13 +178,6 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
             nothing.add(densify(own.rows).astype(SUMMED), own.targets, own.weights)
         nothing.close()
         return nothing
-    if state.loss.squared and not isinstance(few, FewRows):
-        raise ValueError(
-            f"partial_fit cannot go on from this fit ({state.fitted.evidence.solver}), whose sums "
-            "are not there: model files and drop_sums() leave them out, and only direct fits have "
-            "them. Go on with the fitted object or its pickle, use solver='direct', or freeze "
-            "first."
-        )
     weights, intercept = state.fitted.in_own_units(state.targets)
     known = weights, intercept, state.n_rows
     return Stochastic.after(state.law.features, *known, state.settings)

@@ -52,6 +52,8 @@ _TABLES = (
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
 _FOR_LARGE = ("infinity or a value too large", "rows hold an entry")
+# Letters of a value that messages show.
+_SHOWN_LETTERS = 100
 # How messages count rows, as NumPy and pandas do.
 FROM_0 = "counted from 0"
 # A row with less than this share of the largest weight has none.
@@ -210,6 +212,11 @@ def advice(tables: bool = False, rows: Any = None, name: str = "X") -> Iterator[
         where = _largest(rows, name) if sign in _FOR_LARGE else ""
         told = f"{str(error).splitlines()[0].rstrip('.')}."
         raise ValueError(" ".join(part for part in (told, where, text) if part)) from None
+    except OverflowError:
+        raise ValueError(
+            f"{name} has whole numbers beyond {np.finfo(np.float64).max:.1e}, the largest number "
+            "of float64: divide them by a constant, or take their logarithms (math.log)."
+        ) from None
     except TypeError as error:
         if "float() argument" not in str(error):
             raise
@@ -305,7 +312,9 @@ def describe(value: Any) -> str:
     shape = getattr(value, "shape", None)
     if shape is not None:
         return f"{type(value).__name__} of shape {shape} and dtype {getattr(value, 'dtype', '?')}"
-    return f"{type(value).__name__} {value!r}"
+    told = repr(value)
+    told = told if len(told) <= _SHOWN_LETTERS else f"{told[:_SHOWN_LETTERS]}…"
+    return f"{type(value).__name__} {told}"
 
 
 def block_slices(n_rows: int, block_rows: int) -> Iterator[slice]:

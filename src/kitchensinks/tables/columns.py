@@ -8,7 +8,7 @@ lists and arrays, so that a model file can hold it without any code.
 import itertools
 import sys
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,7 @@ from kitchensinks.tables.noticed import (
     without_identifiers,
 )
 from kitchensinks.tables.table import Table, digest
+from kitchensinks.tables.unread import Unread
 
 # Rows that a recipe is learned from.
 _MOST_ROWS = 20_000
@@ -83,7 +84,8 @@ class Columns:
         """A recipe for arrays (n, d) like this one, in which NaN is a missing value.
 
         As in `learn`, missing numbers are replaced by the median of their column, and a further
-        column indicates them. Columns without any value are left out.
+        column indicates them. Columns without any value are left out. A complete column takes its
+        mean for values that are missing later, as it does where all columns are complete.
 
         >>> rows = np.array([[1.0, np.nan, 5.0], [2.0, np.nan, np.nan]])
         >>> recipe = Columns.of_array(rows)
@@ -94,8 +96,10 @@ class Columns:
         for name, column in zip(names_of_places(rows.shape[1]), rows.T, strict=True):
             seen = column[~np.isnan(column)]
             if len(seen):
-                fill = float(np.median(seen[:: -(-len(seen) // _MOST_ROWS)]))
-                encoders.append(Number(name, len(seen) < len(column), fill))
+                gaps = len(seen) < len(column)
+                median = np.median(seen[:: -(-len(seen) // _MOST_ROWS)])
+                fill = median if gaps else seen.mean(dtype=np.float64)
+                encoders.append(Number(name, gaps, float(fill)))
         if not encoders:
             raise ValueError("X has no value that is not missing: need numbers to learn from.")
         return cls(tuple(encoders), rows.dtype, rows.shape[1])
@@ -149,6 +153,13 @@ class Columns:
         """Names of the columns of numbers."""
         return [name for encoder in self.encoders for name in encoder.outputs()]
 
+    def _outputs_of(self, names: Sequence[str] | None) -> list[str]:
+        """Names of the columns of numbers, by those of arrays where these have any."""
+        if names is None or not self.n_given:
+            return self.outputs
+        own = (replace(e, name=str(names[_place(e.name)])) for e in self.encoders)
+        return [name for encoder in own for name in encoder.outputs()]
+
     @property
     def unscaled(self) -> AnyArray:
         """True for each column of numbers that must not be standardised (indicators, text)."""
@@ -172,12 +183,20 @@ class Columns:
 
     def apply(self, batch: ArrowTable) -> AnyArray:
         """A record batch, with its columns in any order, as numbers (n, width)."""
+        unread = Unread()
+        out = self._apply(batch, unread)
+        unread.tell()
+        return out
+
+    def _apply(self, batch: ArrowTable, unread: Unread) -> AnyArray:
+        """As `apply`; words that are neither numbers nor dates, where needed, are counted."""
         out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
         done = 0
         for encoder in self.encoders:
             stop = done + encoder.width
-            encoder.write(batch.column(encoder.name), out[:, done:stop])
+            encoder.write(batch.column(encoder.name), out[:, done:stop], unread)
             done = stop
+        unread.rows += batch.num_rows
         return out
 
     @property
@@ -317,10 +336,11 @@ def _plain_kind(table: Table, name: str, sample: ArrowTable) -> str:
     kind = table.schema.field(name).type
     own = family(kind)
     if own == "category":
-        if family(kind.value_type) in ("date", "decimal"):
+        if family(kind.value_type) in ("date", "decimal", "other"):
             raise ValueError(
                 f"{table.label}: column {name!r} holds categories that are {kind.value_type}; "
-                "need text, numbers or booleans. Convert it to dates, numbers or text first."
+                "need text, numbers or booleans. Convert it to dates, numbers or text first, for "
+                f"example by X[{name!r}].astype(str)."
             )
         return own
     if own == "text":

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.warned import warn
 from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
 from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number, without_codes
+from kitchensinks.tables.unread import Unread
 
 # Words that stand for a missing value.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
@@ -87,11 +87,20 @@ class Encoder:
     def _takes(self, kind: object) -> bool:
         return family(kind) in self.families
 
-    def write(self, values: ArrowArray, out: AnyArray) -> None:
-        """Numbers of an Arrow array into `out` (n, width)."""
-        missing = self._write(_plain(values), out)
+    def write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> None:
+        """Numbers of an Arrow array into `out` (n, width); words that are not read are counted."""
+        values = _plain(values)
+        missing = self._write(values, out)
         if self.flagged:
             out[:, -1] = missing
+        if self.needed and missing.any() and family(values.type) == "text":
+            words = words_of(values)
+            unread.add(self.name, words, missing & ~_absent(words), *self.needed)
+
+    @property
+    def needed(self) -> tuple[str, str] | tuple[()]:
+        """What words have to be, and what to do with others, which count as missing."""
+        return ()
 
     def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         """Outputs without the indicator, missing values filled in; returns where those are."""
@@ -141,6 +150,10 @@ class Number(Encoder):
             numbers = np.where(missing, self.fill, numbers)
         out[:, 0] = numbers
         return np.asarray(missing)
+
+    @property
+    def needed(self) -> tuple[str, str]:
+        return "numbers", "Write them as numbers, or leave them empty to silence this warning."
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,25 +280,15 @@ class Date(Encoder):
     def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         moments = _moments(values, self.format)
         missing = _absent(moments)
-        if moments.null_count > values.null_count and family(values.type) == "text":
-            _warn_unread(self.name, values, moments, self.format)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
             out[missing, k] = fill
             out[~missing, k] = _part(moments.drop_null(), part)
         return missing
 
-
-def _warn_unread(name: str, values: ArrowArray, moments: ArrowArray, format_: str) -> None:
-    """Warn of words in a column of dates that were not read."""
-    words = words_of(values)
-    unread = np.flatnonzero(np.asarray(words.is_valid()) & np.asarray(moments.is_null()))
-    if len(unread):
-        needed = f"in the format {format_!r} of the fit" if format_ else "such as 2026-05-31"
-        warn(
-            f"{len(unread):,} of {len(words):,} values of column {name!r} are no dates {needed}, "
-            f"for example {words[int(unread[0])].as_py()!r}: they count as missing. Write them so, "
-            "or convert the column with pandas.to_datetime.",
-        )
+    @property
+    def needed(self) -> tuple[str, str]:
+        known = f"in the format {self.format!r} of the fit" if self.format else "such as 2026-05-31"
+        return f"dates {known}", "Write them so, or convert the column with pandas.to_datetime."
 
 
 def _moments(values: ArrowArray, format_: str) -> ArrowArray:

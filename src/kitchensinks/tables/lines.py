@@ -140,7 +140,7 @@ class TextTable(Table):
             chunks.append(Chunk(chunk.offset, chunk.line, b"", row, chunk.bad))
             row += table.num_rows
         if row == 0:
-            raise ValueError(f"{self.label} has no rows of data: {bad}.")
+            raise ValueError(f"{self.label} has no rows of data{f': {bad}' if bad.count else ''}.")
         return chunks, row, bad, checksum
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:

@@ -156,6 +156,9 @@ def learn_means(
         tally = tallies.get(encoder.name)
         if tally is None or (isinstance(encoder, Text) and encoder.name in free):
             return encoder
+        if len(tally.known) < 2:
+            # The means of folds without a row would differ, and say something of its own target.
+            return encoder
         levels = sorted(tally.known)
         sums = tally.sums[:, [tally.known[word] for word in levels]]
         everyone = sums.sum(axis=0)

@@ -14,6 +14,7 @@ from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Encoder, Number
+from kitchensinks.tables.unread import Unread
 from kitchensinks.tables.view import LARGEST
 
 # Cached values, of all models together.
@@ -75,6 +76,7 @@ def _kept(encoder: Encoder, kind: type, value: Any) -> AnyArray:
     """The encoding of a value; kind is part of the cache key because 1, 1.0 and True are equal."""
     values = pa.array([value], from_pandas=True)
     encoder.check(values.type, "The table")
-    out = np.empty((1, encoder.width))
-    encoder.write(values, out)
+    out, unread = np.empty((1, encoder.width)), Unread(rows=1)
+    encoder.write(values, out, unread)
+    unread.tell()
     return np.asarray(out[0])

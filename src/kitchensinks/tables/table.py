@@ -59,12 +59,14 @@ class BadRows:
 class Table:
     """Rows with named columns; `open_table` makes one.
 
-    `label` is its name in messages; `seekable`: reading can start at any row at little cost.
+    `label` is its name in messages; `seekable`: reading can start at any row at little cost;
+    `told`: columns with words that were not read, of which there has been a warning.
     """
 
     label: str
     schema: ArrowSchema
     seekable = True
+    told: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         names = self.names

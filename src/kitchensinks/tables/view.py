@@ -14,6 +14,7 @@ from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
 from kitchensinks.tables.means import Folds
 from kitchensinks.tables.table import Table
+from kitchensinks.tables.unread import Unread
 
 # Squares of entries must be finite, as `check_size` requires of arrays. A NumPy number, so that
 # float32 blocks are compared in float64.
@@ -25,7 +26,8 @@ class Rows:
 
     Consecutive slices are read in one stream; a slice further back starts a new one. At most one
     batch is in memory. `folded`: a recipe for each fold of the fitted rows (see
-    `kitchensinks.tables.means`); None where the recipe does not depend on the targets.
+    `kitchensinks.tables.means`); None where the recipe does not depend on the targets. Words in
+    columns of numbers or dates count as missing; the first pass over all rows tells of them.
 
     >>> import pyarrow
     >>> from kitchensinks.tables.table import open_table
@@ -47,6 +49,8 @@ class Rows:
         self.unscaled = columns.unscaled
         self._stream: Iterator[tuple[int, ArrowTable]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
+        # What a pass from the first row on has not read; None for other passes.
+        self._unread: Unread | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -91,9 +95,14 @@ class Rows:
         found = next(self._stream, None) if row == end else None
         if found is None:
             self._stream = self._from(row)
+            self._unread = None if row else Unread()
             found = next(self._stream)
         self._first, batch = found
-        self._block = self._numbers(batch, self._first + np.arange(batch.num_rows))
+        places = self._first + np.arange(batch.num_rows)
+        self._block = self._numbers(batch, places, self._unread or Unread())
+        if self._unread is not None and self._first + batch.num_rows == self.shape[0]:
+            self._unread.tell(self.table.told)
+            self.table.told |= self._unread.found.keys()
 
     def _from(self, start: int) -> Iterator[tuple[int, ArrowTable]]:
         """Batches from a row on, each with the index of its first row."""
@@ -108,19 +117,20 @@ class Rows:
         done = 0
         for batch in self.table.picked(self.columns.inputs, places[order]):
             own = order[done : done + batch.num_rows]
-            out[own] = self._numbers(batch, places[own])
+            out[own] = self._numbers(batch, places[own], Unread())
             done += len(own)
         return out
 
-    def _numbers(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
+    def _numbers(self, batch: ArrowTable, places: AnyArray, unread: Unread) -> AnyArray:
+        """A batch of the table as numbers; places: its rows; unread: counts what is not read."""
         if self.folded is None or not self.folded.recipes:
-            block = self.columns.apply(batch)
+            block = self.columns._apply(batch, unread)
         else:
             block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
             fold = self.folded.own[places]
             for number, columns in enumerate(self.folded.recipes):
                 own = np.flatnonzero(fold == number)
-                block[own] = columns.apply(batch.take(own))
+                block[own] = columns._apply(batch.take(own), unread)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
             row, column = np.argwhere(~(np.abs(block) < LARGEST))[0]

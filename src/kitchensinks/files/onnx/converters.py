@@ -200,7 +200,8 @@ def _verify(estimator: Model, data: bytes) -> None:
 def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as the inputs of the graph and as the numbers of the model."""
     rng = np.random.default_rng(0)
-    columns, scaler = estimator.state_.columns, estimator.model_.frozen.scaler
+    columns, frozen = estimator.state_.columns, estimator.model_.frozen
+    scaler = frozen.scaler
     width = _given(estimator) if columns is None else columns.width
     centre = np.zeros(width) if scaler is None else scaler.mean
     scale = np.ones(width) if scaler is None else scaler.scale
@@ -210,7 +211,7 @@ def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
         rows = array_probes(columns, centre, scale, _PROBES)
     else:
         return table_probes(columns, centre, scale, _PROBES, _MISSING)
-    if scaler is not None:
+    if frozen.measured is not None:
         rows[rng.random(rows.shape) < _MISSING] = np.nan
     return {"rows": rows}, estimator.state_.numbers(rows)
 
@@ -220,7 +221,7 @@ def _numbers(graph: Graph, inputs: list[Any], state: State) -> str:
 
     A step of a pipeline has one input, and takes the numbers that the recipe would make.
     """
-    columns, scaler = state.columns, state.law.features.scaler
+    columns, measured = state.columns, state.law.features.measured
     names: list[str] = [one.full_name for one in inputs]
     if columns is not None and inputs[0].raw_name == _COLUMN.format(0):
         return table_numbers(graph, columns, names)
@@ -237,10 +238,10 @@ def _numbers(graph: Graph, inputs: list[Any], state: State) -> str:
         both = graph.node("Where", missing, fills, given), graph.cast(flagged, np.float64)
         order = np.argsort(np.concatenate([own, own[flags] + 0.5]))
         return graph.node("Gather", graph.node("Concat", *both, axis=1), order, axis=1)
-    if scaler is None:
+    if measured is None:
         return rows
     given = graph.cast(rows, np.float64)
-    return graph.node("Where", graph.node("IsNaN", given), scaler.middle, given)
+    return graph.node("Where", graph.node("IsNaN", given), measured.middle, given)
 
 
 def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) -> str:
