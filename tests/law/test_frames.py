@@ -154,11 +154,16 @@ def test_a_category_of_many_rows_has_one_mean_and_a_rare_one_that_of_other_folds
     """Means that differ by fold would blur a category, and say nothing where its rows are many."""
     words = ["often"] * means.MANY_ROWS + ["rare"] * (means.MANY_ROWS - 1)
     noise = np.random.default_rng(0).normal(size=len(words))
-    frame = pd.DataFrame({"name": words})
+    frame = pd.DataFrame({"name": words, "number": np.arange(len(words)) + 0.5})
     inside, others = mean_targets(frame, noise)
-    known = others(frame)
-    np.testing.assert_array_equal(inside[: means.MANY_ROWS], known[: means.MANY_ROWS])
-    assert len(np.unique(inside[means.MANY_ROWS :])) == FOLDS
+    often, rare = slice(0, means.MANY_ROWS), slice(means.MANY_ROWS, len(words))
+    np.testing.assert_array_equal(inside[often], others(frame)[often])
+    assert len(np.unique(inside[rare, 0])) == FOLDS
+    # Neither weights nor copies make rows many.
+    heavy, _ = mean_targets(frame, noise, np.where(noise > noise[-1], 10.0, 1.0))
+    assert len(np.unique(heavy[rare, 0])) == FOLDS
+    twice, _ = mean_targets(pd.concat([frame, frame]), np.tile(noise, 2))
+    assert len(np.unique(twice[rare, 0])) == FOLDS
 
 
 def test_text_that_does_not_repeat_is_no_category():
