@@ -91,7 +91,7 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
     n_columns, n_grids = offsets[-1], len(offsets) - 1
     width = n_outputs if ridges == "each" else 1
     alphas, spread = rng.random(width), 1.0 + rng.random((n_columns, width))
-    length, keep = rng.normal(size=(2, n_outputs))
+    length = rng.normal(size=n_outputs)
     cross = rng.normal(size=(n_columns, n_outputs))
     # Two rows behind the columns, which are left alone.
     start = rng.normal(size=(4, n_columns + 2, n_outputs))
@@ -102,7 +102,6 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
         module.step(offsets, alphas, direction, image, bend)
         arguments = (weights, residual, direction, image, sums)
         module.move(offsets, length, spread, cross, *arguments)
-        module.turn(offsets, keep, spread, residual, direction)
         np.testing.assert_array_equal(vectors[:, n_columns:], start[:, n_columns:])
         found.append((vectors, bend, sums))
     for compiled, plain in zip(*found, strict=True):

@@ -133,11 +133,6 @@ def move(offsets, length, spread, cross, weights, residual, direction, image, su
         sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
 
 
-def turn(offsets, keep, spread, residual, direction):
-    own = slice(offsets[0], offsets[-1])
-    direction[own] = residual[own] / spread[own] + keep * direction[own]
-
-
 def warp_rows(rows, mean, scale, kind, knots, factor, out):
     for j in range(rows.shape[1]):
         column = rows[:, j].astype(np.float64)
