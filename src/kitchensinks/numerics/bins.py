@@ -87,11 +87,6 @@ def _fill_tile(rows: AnyArray, tiles: Tiles, tile: int) -> None:
         columns[j, : len(rare)], ends[2, j] = rare, len(rare)
 
 
-@inlined()
-def _least(one: Any, other: Any) -> Any:
-    return one if one < other else other
-
-
 @looped(lambda columns, *_: len(columns), fastmath=_NUMBERS)
 def hash_tiles(
     columns: AnyArray,
@@ -111,7 +106,7 @@ def hash_tiles(
     n_inputs, size, n_rows = columns.shape[1], columns.shape[2], out.shape[1]
     for tile in range(begin, end):
         first = tile * size
-        count = _least(size, n_rows - first)
+        count = size if first + size < n_rows else n_rows - first
         for g in range(shift.shape[0]):
             shared = np.uint64(0)
             for j in range(n_inputs):
@@ -132,8 +127,8 @@ def hash_tiles(
                 usual = _name(bottom, odd)
                 if ends[tile, 2, j] >= 0.0:
                     change = _name(top, odd) - usual
-                    for k in range(int(ends[tile, 2, j])):
-                        names[int(column[k])] += change
+                    for k in range(np.int64(ends[tile, 2, j])):
+                        names[np.int64(column[k])] += change
                 elif top - bottom <= _BORDERS:
                     while bottom < top:
                         bottom += 1.0
@@ -175,7 +170,7 @@ def leaf_names(
     """
     for tile in range(begin, end):
         first = tile * _NAMED
-        last = _least(first + _NAMED, len(rows))
+        last = first + _NAMED if first + _NAMED < len(rows) else len(rows)
         for t in range(column.shape[0]):
             for i in range(first, last):
                 node = 0
