@@ -41,7 +41,7 @@ def fill_links(links, ends, values):
 
 
 def sum_nodes(nodes, values, out):
-    out[:] = values[nodes].sum(axis=0)
+    out += values[nodes].sum(axis=0)
 
 
 def add_to_nodes(nodes, links, ends, values, out):
