@@ -103,16 +103,16 @@ def hash_tiles(
     A column whose values in the tile all lie in one cell costs nothing for each row, one of two
     values costs only the rows with the rarer one, one of few cells a comparison for each border.
     """
-    n_inputs, size, n_rows = columns.shape[1], columns.shape[2], out.shape[1]
+    n_inputs, size = columns.shape[1], columns.shape[2]
     for tile in range(begin, end):
         first = tile * size
-        count = size if first + size < n_rows else n_rows - first
         for g in range(shift.shape[0]):
             shared = np.uint64(0)
             for j in range(n_inputs):
                 cell = np.floor((ends[tile, 0, j] - shift[g, j]) * rate[g, j])
                 shared += _name(cell, multiplier[g, j])
-            names = out[g, first : first + count]
+            names = out[g, first : first + size]
+            count = len(names)
             for i in range(count):
                 names[i] = shared
             if count == 1:
