@@ -8,10 +8,10 @@ import pytest
 from tests.jobs import python
 
 # Specialisations of the package's own functions that a default regressor, and then a default
-# classifier with its probabilities, compile: one of each of 21 loops, which cost 0.1 to 0.8 s of
-# the first fit, and of 10 parts of them, which cost less.
-OWN = 31
-# Specialisations of Numba's functions that these call: 2 with Numba 0.68, and some more for other
+# classifier with its probabilities, compile: one of each of 17 loops, which cost 0.1 to 0.8 s of
+# the first fit, and of 8 parts of them, which cost less.
+OWN = 25
+# Specialisations of Numba's functions that these call: none with Numba 0.68, and some for other
 # versions. One np.empty, min or max adds one or two, an array expression or assignment to a slice
 # thirty.
 INSIDE = 8

@@ -45,7 +45,7 @@ def test_pairs_are_numbered_as_by_the_plain_twin(n_rows, most):
     one, two = rng.integers(0, 6, size=(2, n_rows)).astype(np.int32)
     found = []
     for function in (combinations.combine, twins.combine):
-        slots = np.empty(256, dtype=np.int32)
+        slots = np.full(256, -1, dtype=np.int32)
         links, out = np.zeros((most, 2), dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
         found.append((function(one, two, 10, slots, links, out), links, out))
     (count, links, out), plain = found
@@ -66,7 +66,7 @@ def test_products_with_combinations_agree_with_their_plain_twins(n_grids, n_rows
     n_nodes = offsets[-1] + len(groups.links)
     values = rng.normal(size=(n_nodes, n_outputs))
     values[offsets[1:] - 1] = 0.0
-    again, (fast, plain) = values.copy(), np.empty((2, n_rows, n_outputs))
+    again, (fast, plain) = values.copy(), np.zeros((2, n_rows, n_outputs))
     for module, own, out in ((combinations, values, fast), (twins, again, plain)):
         module.fill_links(groups.links, groups.ends, own)
         module.sum_nodes(groups.nodes, own, out)
@@ -91,7 +91,7 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
     n_columns, n_grids = offsets[-1], len(offsets) - 1
     width = n_outputs if ridges == "each" else 1
     alphas, spread = rng.random(width), 1.0 + rng.random((n_columns, width))
-    length, keep = rng.normal(size=(2, n_outputs))
+    length = rng.normal(size=n_outputs)
     cross = rng.normal(size=(n_columns, n_outputs))
     # Two rows behind the columns, which are left alone.
     start = rng.normal(size=(4, n_columns + 2, n_outputs))
@@ -102,7 +102,6 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
         module.step(offsets, alphas, direction, image, bend)
         arguments = (weights, residual, direction, image, sums)
         module.move(offsets, length, spread, cross, *arguments)
-        module.turn(offsets, keep, spread, residual, direction)
         np.testing.assert_array_equal(vectors[:, n_columns:], start[:, n_columns:])
         found.append((vectors, bend, sums))
     for compiled, plain in zip(*found, strict=True):

@@ -41,7 +41,7 @@ def fill_links(links, ends, values):
 
 
 def sum_nodes(nodes, values, out):
-    out[:] = values[nodes].sum(axis=0)
+    out += values[nodes].sum(axis=0)
 
 
 def add_to_nodes(nodes, links, ends, values, out):
@@ -131,11 +131,6 @@ def move(offsets, length, spread, cross, weights, residual, direction, image, su
         sums[0, g] = np.sum(residual[own] ** 2 / spread[own], axis=0)
         sums[1, g] = np.sum(residual[own] ** 2, axis=0)
         sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
-
-
-def turn(offsets, keep, spread, residual, direction):
-    own = slice(offsets[0], offsets[-1])
-    direction[own] = residual[own] / spread[own] + keep * direction[own]
 
 
 def warp_rows(rows, mean, scale, kind, knots, factor, out):

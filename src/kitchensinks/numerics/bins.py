@@ -7,7 +7,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import inlined, looped, row_tiles
+from kitchensinks.numerics.threads import in_order, inlined, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
@@ -22,8 +22,6 @@ _NAMED = 1024
 _BORDERS = 3
 # Values are numbers, and zeros have no sign.
 _NUMBERS = {"nnan", "nsz"}
-# Rows that are transposed together: one cache line.
-_LINE = 16
 
 
 @intrinsic
@@ -68,52 +66,25 @@ def tiled(rows: AnyArray) -> Tiles:
     size = min(_NAMED, max(1, len(rows)))
     shape = row_tiles(len(rows), size), rows.shape[1]
     tiles = Tiles(np.empty((*shape, size), rows.dtype), np.empty((shape[0], 3, shape[1])))
-    _fill_tiles(rows, *tiles)
+    for _ in in_order(
+        lambda tile: _fill_tile(rows[tile * size : (tile + 1) * size], tiles, tile), range(shape[0])
+    ):
+        pass
     return tiles
 
 
-@inlined()
-def _least(one: Any, other: Any) -> Any:
-    return one if one < other else other
-
-
-@inlined(fastmath=_NUMBERS)
-def _survey(column: AnyArray, count: Any, ends: AnyArray, j: Any) -> None:
-    """What `Tiles` holds of column j, whose first `count` entries are values."""
-    low = high = column[0]
-    for i in range(count):
-        low = column[i] if column[i] < low else low
-        high = column[i] if column[i] > high else high
-    rare = 0
-    for i in range(count):
-        rare += column[i] == high
-        if column[i] != low and column[i] != high:
-            rare = -1
-            break
-    if 2 * rare > count:
-        low, high = high, low
-    if rare >= 0:
-        rare = 0
-        for i in range(count):
-            if column[i] == high:
-                column[rare] = i
-                rare += 1
-    ends[0, j], ends[1, j], ends[2, j] = low, high, rare
-
-
-@looped(lambda rows, columns, ends: len(columns), fastmath=_NUMBERS)
-def _fill_tiles(rows: AnyArray, columns: AnyArray, ends: AnyArray, begin: int, end: int) -> None:
-    n_rows, n_inputs = rows.shape
-    size = columns.shape[2]
-    for tile in range(begin, end):
-        first = tile * size
-        count = _least(size, n_rows - first)
-        for line in range(0, count, _LINE):
-            for j in range(n_inputs):
-                for i in range(line, _least(line + _LINE, count)):
-                    columns[tile, j, i] = rows[first + i, j]
-        for j in range(n_inputs):
-            _survey(columns[tile, j], count, ends[tile], j)
+def _fill_tile(rows: AnyArray, tiles: Tiles, tile: int) -> None:
+    columns, ends = tiles.columns[tile, :, : len(rows)], tiles.ends[tile]
+    columns[:] = rows.T
+    low, high = columns.min(axis=1), columns.max(axis=1)
+    ends[0], ends[1], ends[2] = low, high, -1.0
+    is_high = columns == high[:, None]
+    has_two = (is_high | (columns == low[:, None])).all(axis=1)
+    for j in np.flatnonzero(has_two):
+        rare = np.flatnonzero(is_high[j])
+        if 2 * len(rare) > len(rows):
+            rare, (ends[0, j], ends[1, j]) = np.flatnonzero(~is_high[j]), (high[j], low[j])
+        columns[j, : len(rare)], ends[2, j] = rare, len(rare)
 
 
 @looped(lambda columns, *_: len(columns), fastmath=_NUMBERS)
@@ -132,16 +103,16 @@ def hash_tiles(
     A column whose values in the tile all lie in one cell costs nothing for each row, one of two
     values costs only the rows with the rarer one, one of few cells a comparison for each border.
     """
-    n_inputs, size, n_rows = columns.shape[1], columns.shape[2], out.shape[1]
+    n_inputs, size = columns.shape[1], columns.shape[2]
     for tile in range(begin, end):
         first = tile * size
-        count = _least(size, n_rows - first)
         for g in range(shift.shape[0]):
             shared = np.uint64(0)
             for j in range(n_inputs):
                 cell = np.floor((ends[tile, 0, j] - shift[g, j]) * rate[g, j])
                 shared += _name(cell, multiplier[g, j])
-            names = out[g, first : first + count]
+            names = out[g, first : first + size]
+            count = len(names)
             for i in range(count):
                 names[i] = shared
             if count == 1:
@@ -156,8 +127,8 @@ def hash_tiles(
                 usual = _name(bottom, odd)
                 if ends[tile, 2, j] >= 0.0:
                     change = _name(top, odd) - usual
-                    for k in range(int(ends[tile, 2, j])):
-                        names[int(column[k])] += change
+                    for k in range(np.int64(ends[tile, 2, j])):
+                        names[np.int64(column[k])] += change
                 elif top - bottom <= _BORDERS:
                     while bottom < top:
                         bottom += 1.0
@@ -199,7 +170,7 @@ def leaf_names(
     """
     for tile in range(begin, end):
         first = tile * _NAMED
-        last = _least(first + _NAMED, len(rows))
+        last = first + _NAMED if first + _NAMED < len(rows) else len(rows)
         for t in range(column.shape[0]):
             for i in range(first, last):
                 node = 0

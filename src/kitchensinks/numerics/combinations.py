@@ -70,27 +70,26 @@ def combine(
     """The number of different pairs (nodes_i, bins_i), or −1 where they do not fit into `links`.
 
     links: the pairs in the order in which they come; out_i: `first` plus the number of pair i. The
-    slots of a hash table with open addressing are a power of two, at least twice len(links).
+    slots of a hash table with open addressing, −1 at first, are a power of two, at least twice
+    len(links).
     """
-    for s in range(len(slots)):
-        slots[s] = -1
     mask = np.int64(len(slots) - 1)
     count = 0
     for i in range(len(nodes)):
         one, two = nodes[i], bins[i]
         name = np.uint64(one) * _ODD ^ np.uint64(two) * _OTHER_ODD
         place = np.int64(name >> np.uint64(32)) & mask
-        while slots[place] >= 0 and (
-            links[slots[place], 0] != one or links[slots[place], 1] != two
-        ):
+        number = slots[place]
+        while number >= 0 and (links[number, 0] != one or links[number, 1] != two):
             place = (place + 1) & mask
-        if slots[place] < 0:
+            number = slots[place]
+        if number < 0:
             if count == len(links):
                 return -1
-            slots[place] = count
+            slots[place] = number = count
             links[count, 0], links[count, 1] = one, two
             count += 1
-        out[i] = first + slots[place]
+        out[i] = first + number
     return count
 
 
@@ -110,25 +109,23 @@ def fill_links(links: AnyArray, ends: AnyArray, values: AnyArray, begin: int, en
 
 @looped(lambda nodes, *_: nodes.shape[1])
 def sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end: int) -> None:
-    """out_i = Σ_q values[nodes[q, i]], two groups at a time: sums are stored half as often."""
+    """out_i += Σ_q values[nodes[q, i]], two groups at a time: sums are stored half as often."""
     n_groups, n_outputs = nodes.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
         last = first + _TILE if first + _TILE < end else end
         total = out[first:last]
-        for i in range(len(total)):
-            for o in range(n_outputs):
-                total[i, o] = 0.0
         for q in range(0, n_groups, 2):
-            one = nodes[q, first:last]
-            two = nodes[q + 1 if q + 1 < n_groups else q, first:last]
-            both = 1.0 if q + 1 < n_groups else 0.0
+            p = q + 1 if q + 1 < n_groups else q
+            both = 1.0 if p > q else 0.0
+            one, two = nodes[q, first:last], nodes[p, first:last]
             if n_outputs == 1:
                 for i in range(len(one)):
                     total[i, 0] += values[one[i], 0] + both * values[two[i], 0]
             else:
                 for i in range(len(one)):
+                    left, right = one[i], two[i]
                     for o in range(n_outputs):
-                        total[i, o] += values[one[i], o] + both * values[two[i], o]
+                        total[i, o] += values[left, o] + both * values[right, o]
 
 
 @looped(lambda nodes, *_: len(nodes))
@@ -171,6 +168,7 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, scale: float, out: AnyArray
     # −1 is the last place: its value is zero. One copy serves it and the scale.
     scaled = np.zeros((len(values) + 1, values.shape[1]))
     np.multiply(values, scale, out=scaled[:-1])
+    out[:] = 0.0
     sum_nodes(columns, scaled, out)
 
 

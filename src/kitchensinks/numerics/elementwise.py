@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import compiled, inlined, looped, row_tiles
+from kitchensinks.numerics.threads import in_order, inlined, looped
 
 # Below this many entries NumPy finishes before threads would have started.
 SMALL = 2**14
@@ -78,22 +78,19 @@ def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     angle *= angle.dtype.type(amplitude)
 
 
-@looped(lambda total, *_: row_tiles(total.shape[1], 2))
-def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int) -> None:
-    """A step takes one of the first columns and one of the last: all have as many entries."""
-    for step in range(2 * begin, 2 * end):
-        k = step // 2 if step % 2 == 0 else total.shape[1] - 1 - step // 2
-        if step % 2 == 0 or k > step // 2:  # the column in the middle once
-            for i in range(k, total.shape[0]):
-                total[i, k] += unit * part[i, k]
-
-
 def add_lower(total: Floats, part: AnyArray, unit: float) -> None:
     """total += unit·part in float64, on and below the diagonal; both column by column in memory.
 
-    What is above the diagonal of `part` is not read: it may be anything.
+    What is above the diagonal of `part` does not count: it may be anything.
     """
-    _add_lower(total, part, float(unit))
+
+    def add(first: int) -> None:
+        own, below = slice(first, first + _COLUMNS), slice(first + _COLUMNS, len(total))
+        total[own, own] += np.multiply(np.tril(part[own, own]), unit, dtype=np.float64)
+        total[below, own] += np.multiply(part[below, own], unit, dtype=np.float64)
+
+    for _ in in_order(add, range(0, len(total), _COLUMNS)):
+        pass
 
 
 def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats) -> Floats:
@@ -114,16 +111,7 @@ def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats
     return out
 
 
-@compiled()
-def _centre(values: AnyArray, shift: AnyArray, total: AnyArray) -> None:
-    for i in range(values.shape[0]):
-        for k in range(values.shape[1]):
-            values[i, k] -= shift[k]
-            total[k] += values[i, k]
-
-
 def centre(values: AnyArray, shift: Floats) -> Floats:
     """Subtract shift (K,) from the rows of values (n, K), in place; Σ over them, in float64."""
-    total = np.zeros(values.shape[1])
-    _centre(values, shift.astype(values.dtype), total)
-    return total
+    values -= shift.astype(values.dtype)
+    return np.asarray(values.sum(axis=0, dtype=np.float64))

@@ -93,9 +93,10 @@ def number_names(
                 size = 2 * size if size else 1024
                 mask = _fill_slots(own, count, slots, size)
             for i in range(first, last):
-                place = _look_up(names[g, i], own, slots, mask)
+                name = names[g, i]
+                place = _look_up(name, own, slots, mask)
                 if slots[place] < 0:
-                    own[count] = names[g, i]
+                    own[count] = name
                     slots[place] = count
                     count += 1
                 numbers[g, i] = slots[place]

@@ -58,22 +58,3 @@ def move(
                 square += left * left
                 inner += beta * (cross[c, o] + left)
             sums[0, g, o], sums[1, g, o], sums[2, g, o] = shaped, square, inner
-
-
-@looped(lambda offsets, *_: len(offsets) - 1)
-def turn(
-    offsets: AnyArray,
-    keep: AnyArray,
-    spread: AnyArray,
-    residual: AnyArray,
-    direction: AnyArray,
-    begin: int,
-    end: int,
-) -> None:
-    """direction = M⁻¹r + keep·direction."""
-    last = spread.shape[1] - 1
-    for g in range(begin, end):
-        for c in range(offsets[g], offsets[g + 1]):
-            for o in range(direction.shape[1]):
-                shaped = residual[c, o] / spread[c, o if o < last else last]
-                direction[c, o] = shaped + keep[o] * direction[c, o]

@@ -41,7 +41,8 @@ def _rank(value: object, knots: AnyArray) -> Any:
         return 0.5 * (low + end - 1) / last
     if low == 0:
         return 0.0
-    return (low - 1 + (value - knots[low - 1]) / (knots[low] - knots[low - 1])) / last
+    below = knots[low - 1]
+    return (low - 1 + (value - below) / (knots[low] - below)) / last
 
 
 @looped(lambda rows, *_: len(rows))
@@ -58,14 +59,15 @@ def _warp_rows(
 ) -> None:
     for i in range(begin, end):
         for j in range(rows.shape[1]):
-            z = (np.float64(rows[i, j]) - mean[j]) * rate[j]
+            value = np.float64(rows[i, j])
+            z = (value - mean[j]) * rate[j]
             own = kind[j]
             if own != LINEAR:
                 squashed = z / math.sqrt(1.0 + (z * z) * (1.0 / (BEND * BEND)))
                 if own == SQUASH:
                     z = squashed
                 else:
-                    spread = HALF * (2.0 * _rank(np.float64(rows[i, j]), knots[j]) - 1.0)
+                    spread = HALF * (2.0 * _rank(value, knots[j]) - 1.0)
                     z = spread if own == QUANTILE else 0.5 * (squashed + spread)
             out[i, j] = factor[j] * z
 

@@ -98,6 +98,7 @@ def _grouped(columns: AnyArray, grids: NDArray[np.intp], first: int) -> Combinat
     for g in grids:
         count = -1
         if nodes:
+            slots.fill(-1)
             count = combine(nodes[-1], columns[g], first + done, slots, pairs, spare)
         if count < 0:
             nodes.append(columns[g])
@@ -144,6 +145,7 @@ class Shared(NamedTuple):
         The values of combinations are filled in.
         """
         fill_links(self.combinations.links, self.combinations.ends, values)
+        out[:] = 0.0
         sum_nodes(self.combinations.nodes, values, out)
 
     def scatter(self, values: Array, out: Array) -> None:

@@ -16,8 +16,8 @@ from kitchensinks.tables.arrays import block_slices
 
 # An objective below this share of that of zero weights is a rounding error.
 _ROUNDING = 1e-12
-# Weights that are put into their places at a time: copies of all would take as much as they do.
-_PUT = 2**14
+# Weights that are worked on at a time: copies of all would take as much memory as they do.
+_BLOCK = 2**14
 
 
 def binned_ridge(
@@ -124,7 +124,9 @@ class _BinnedEquations:
         return Sums(*self.sums.sum(axis=1))
 
     def turn(self, keep: Array) -> None:
-        steps.turn(self.shared.offsets, keep, self.spread, self.residual, self.direction)
+        for part in block_slices(len(self.residual), _BLOCK):
+            self.direction[part] *= keep
+            self.direction[part] += self.residual[part] / self.spread[part]
 
     def solution(self) -> tuple[Array, Array]:
         """Weights of all bins and the intercept; bins of one row are w = s'·z·e/α."""
@@ -135,12 +137,12 @@ class _BinnedEquations:
         intercept = self.level - mean * self.fit_intercept
         n_outputs = self.part.shape[1]
         weights = np.zeros((self.bins.n_columns, n_outputs))
-        for part in block_slices(len(shared.places), _PUT):
+        for part in block_slices(len(shared.places), _BLOCK):
             weights[shared.places[part]] = self.weights[shared.kept[part]]
         error = np.zeros((self.n_rows, n_outputs))
         error[shared.order] = (self.targets - intercept - self.part) * self.own
         factors = self.scale / self.alphas
-        for part in block_slices(len(shared.alone), _PUT):
+        for part in block_slices(len(shared.alone), _BLOCK):
             weights[shared.alone[part]] = factors * error[shared.owner[part]]
         return weights, intercept
 
