@@ -18,23 +18,28 @@ def estimators(slow):
     if not slow:  # one of each kind of solver and of features
         yield classifier()
         yield regressor()
-        yield classifier(loss="logistic", alpha=1e-3)
-        yield regressor(loss=Quantile(0.5), n_components=60, alpha=1e-4)
         yield classifier(basis=ks.Binning(gamma=0.1), alpha=1e-3)
-        yield regressor(basis=ks.Stumps(), dtype="float32", alpha=1e-2)
-        yield regressor(constraint=ks.L2Ball(100.0), fit_intercept=False)
+        yield regressor(loss=Quantile(0.5), n_components=60, alpha=1e-4)
+        yield regressor(
+            basis=ks.Stumps(),
+            dtype="float32",
+            constraint=ks.L2Ball(100.0),
+            fit_intercept=False,
+        )
         # A ball that is smaller than what it takes to fit noise, as the checks of weights need it:
         # tests/laws/test_edges.py shows that the optimum in a larger one does not pass them.
-        yield classifier(constraint=ks.SupBall(30.0), class_weight="balanced")
+        yield classifier(constraint=ks.SupBall(30.0), class_weight="balanced", loss="logistic")
         return
-    for loss in ("hinge", "squared_hinge", "exponential"):
+    for loss in ("hinge", "squared_hinge", "logistic", "exponential"):
         yield classifier(loss=loss, alpha=1e-3)
+    yield regressor(basis=ks.Stumps(), dtype="float32", alpha=1e-2)
+    yield regressor(constraint=ks.L2Ball(100.0), fit_intercept=False)
     yield regressor(loss="huber", alpha=1e-3)
     yield regressor(basis=ks.Binning(gamma=0.1))
     yield classifier(basis=ks.ReLU(), alpha=1e-2)
     for loss in ("squared", "hinge", "squared_hinge", "logistic"):
         yield classifier(constraint=ks.L2Ball(1.0), class_weight="balanced", loss=loss)
-    for loss in ("hinge", "logistic"):
+    for loss in ("squared", "hinge"):
         yield classifier(constraint=ks.SupBall(30.0), class_weight="balanced", loss=loss)
     yield regressor(alpha=1e-3, standardize=False)
 
