@@ -179,6 +179,7 @@ def test_mixed_tables_end_to_end(tmp_path):
         again.predict(rows)
 
 
+@pytest.mark.slow
 def test_adult_from_its_mixed_table(data_folder):
     """The raw census table with nothing chosen: better than one-hot columns of unit variance."""
     folder = data_folder / "adult"

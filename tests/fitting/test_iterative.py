@@ -69,8 +69,10 @@ def test_sup_balls_on_coincident_bins_do_not_fail():
     assert model.fit(X, y).converged_
 
 
-@pytest.mark.parametrize("radius", [100.0, 10_000.0])
-@pytest.mark.parametrize("loss", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("loss", "radius"),
+    [*((loss, 10_000.0) for loss in CLASSIFIERS), ("squared", 100.0), ("hinge", 100.0)],
+)
 def test_sup_balls_on_bins_in_float32_do_not_fail(loss, radius):
     X, y = load_diabetes(return_X_y=True)
     model = ks.KitchenSinkClassifier(

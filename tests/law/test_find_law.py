@@ -309,10 +309,7 @@ def noise(seed=0):
         ),
         (
             Learned(ks.ReLU()),
-            Batch(
-                sparse.random_array((N_ROWS, 5001), density=1e-3, random_state=0).tocsr(),
-                BATCH.targets,
-            ),
+            Batch(sparse.eye_array(N_ROWS, 5001, format="csr"), BATCH.targets),
             "There are 5001 columns",
         ),
         (Learned(ks.Stumps()), BATCH, r"The law of Stumps\(\) cannot be learned"),

@@ -74,8 +74,18 @@ def test_robust_losses_of_very_large_targets_are_those_of_small_ones(loss):
     np.testing.assert_allclose(large / size, plain, atol=1e-6)
 
 
-@pytest.mark.parametrize("ball", [None, ks.SupBall(3.0), ks.L2Ball(2.0)])
-@pytest.mark.parametrize("loss", ["hinge", "quantile"])
+@pytest.mark.parametrize(
+    ("loss", "ball"),
+    [
+        ("hinge", None),
+        ("quantile", ks.SupBall(3.0)),
+        ("hinge", ks.L2Ball(2.0)),
+        pytest.param("quantile", None, marks=pytest.mark.slow),
+        pytest.param("hinge", ks.SupBall(3.0), marks=pytest.mark.slow),
+        pytest.param("quantile", ks.L2Ball(2.0), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_a_tolerance_below_rounding_ends_after_few_steps(loss, ball):
     """Float32 features cannot meet it: the fit says so, and does not go on to max_iter."""
     kind = ks.KitchenSinkClassifier if loss == "hinge" else ks.KitchenSinkRegressor
@@ -123,10 +133,10 @@ def test_fits_in_other_threads_have_the_same_bits():
         model = ks.KitchenSinkRegressor(QUICK, random_state=seed)
         return model.fit(MORE, np.sin(MORE[:, 0]) * MORE[:, 1]).predict(MORE)
 
-    alone = [predictions(seed) for seed in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        for mine, theirs in zip(alone, pool.map(predictions, range(4)), strict=True):
-            np.testing.assert_array_equal(mine, theirs)
+    alone = [predictions(seed) for seed in range(2)]
+    with ThreadPoolExecutor(3) as pool:
+        for seed, theirs in zip((0, 1, 0), pool.map(predictions, (0, 1, 0)), strict=True):
+            np.testing.assert_array_equal(alone[seed], theirs)
 
 
 def test_the_optimum_in_a_large_ball_fits_rows_of_little_weight():

@@ -65,7 +65,7 @@ def test_features_stay_within_the_bound(basis):
 
 
 @pytest.mark.parametrize("basis", [one for one in BASES if not one.selects], ids=name_of)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     few=st.integers(1, 40),
     more=st.integers(0, 600),
