@@ -14,7 +14,7 @@ ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 LOOPS = NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba
 PYTEST = pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-slow test-oldest lint compile public house bench soak docs look lock locked audit clean help
+.PHONY: demo test suite test-slow test-oldest lint style types compile public house bench soak docs look lock locked audit clean help
 
 help:
 	@echo "make demo   fit every basis on bundled data; table and pictures in demo/"
@@ -33,18 +33,24 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed-plot
 	$(BIN)/python -m kitchensinks.demo --out demo
 
-lint: $(VENV)/.installed-test
+lint: style types
+
+style: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 # The loops that most tests need, before several processes would each compile them.
 compile: $(VENV)/.installed-test
 	$(ENVIRONMENT) $(LOOPS) $(BIN)/python -c "from kitchensinks.demo import warm_up; warm_up()"
 
-# Types are checked by one process: the other core compiles meanwhile.
-test: $(VENV)/.installed-test
-	$(MAKE) --no-print-directory --jobs 2 lint compile
+# Types are checked by one process, beside the other core that compiles and begins with the suite.
+test: style
+	$(MAKE) --no-print-directory --jobs 2 types suite
+
+suite: compile
 	$(ENVIRONMENT) $(LOOPS) $(BIN)/python -m $(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.installed-test

@@ -1,5 +1,6 @@
 """Shared fixtures: where the real data sets are, if they are."""
 
+import gc
 import os
 import socket
 import sys
@@ -51,6 +52,19 @@ def many_cores() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kitchensinks.numerics.threads.cores", lambda: 8)
         yield
+
+
+@pytest.fixture
+def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Laws of few rows are compared by two folds, for tests that no choice of a law matters to."""
+    for name, value in (("FOLDS", 2), ("FEWER_FOLDS", 2), ("TWICE", 0)):
+        monkeypatch.setattr(f"kitchensinks.law.constants.{name}", value)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -61,8 +61,11 @@ def test_the_weights_are_those_of_scikit_learn(loss, weights):
     assert rough.gap_ > 0.0
 
 
-@EVERY
-@pytest.mark.parametrize("basis", [None, ks.Learned(ks.Binning(), effort="quick")], ids=repr)
+@pytest.mark.parametrize(
+    ("loss", "basis"),
+    [*((loss, None) for loss in LOSSES), ("tweedie", ks.Learned(ks.Binning(), effort="quick"))],
+    ids=str,
+)
 def test_the_law_is_learned_for_them(loss, basis):
     y, given = TARGETS[loss], {"basis": basis, "n_components": None}
     model = regressor(loss, **given).fit(ROWS[:600], y[:600], EXPOSURE[:600])
@@ -138,19 +141,24 @@ EXTREME = {
     "constant": np.full(150, 1e250),
     "one far": np.append(1e30, np.ones(149)),
 }
+FEW = {"n_components": 15, "solver": ks.Solver(max_iter=10)}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", EXTREME)
 @EVERY
 def test_extreme_targets_and_weights_predict_finite_means(loss, name):
-    few = {"n_components": 15, "solver": ks.Solver(max_iter=10)}
     for basis in (ks.Fourier(), ks.Binning()):
-        model = regressor(loss, basis=basis, **few).fit(ROWS[:150], EXTREME[name])
+        model = regressor(loss, basis=basis, **FEW).fit(ROWS[:150], EXTREME[name])
         assert np.isfinite(model.predict(ROWS)).all()
         assert (model.predict(ROWS) >= 0.0).all()
     if name == "constant":
         np.testing.assert_allclose(model.predict(ROWS), 1e250, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@EVERY
+def test_extreme_weights_of_plain_targets_predict_finite_means(loss):
     weights = 10.0 ** RNG.uniform(-100, 100, 150)
-    model = regressor(loss, **few).fit(ROWS[:150], TARGETS[loss][:150] + 1.0, weights)
+    model = regressor(loss, **FEW).fit(ROWS[:150], TARGETS[loss][:150] + 1.0, weights)
     assert np.isfinite(model.predict(ROWS)).all()

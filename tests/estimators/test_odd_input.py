@@ -1,6 +1,7 @@
 """Rows, targets and weights of odd kinds: the right answer, or an error in our own words."""
 
 import datetime
+import functools
 import warnings
 
 import numpy as np
@@ -29,14 +30,20 @@ def classifier():
 
 
 @pytest.fixture(autouse=True)
-def no_warnings_of_few_rows():
+def no_warnings_of_few_rows(two_folds):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-@pytest.fixture(scope="module")
-def expected():
+@pytest.fixture
+def expected(two_folds):
+    return fitted_once()
+
+
+@functools.cache
+def fitted_once():
+    """Predictions of the model of two folds."""
     return regressor().fit(FRAME, Y).predict(FRAME)
 
 

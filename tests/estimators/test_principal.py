@@ -257,8 +257,10 @@ def circle(*angles):
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-@pytest.mark.parametrize("projection", ["gaussian", "orthogonal"])
-@pytest.mark.parametrize("pool", [2, 3, 8, 300])
+@pytest.mark.parametrize(
+    ("pool", "projection"),
+    [(2, "gaussian"), (2, "orthogonal"), (3, "orthogonal"), (8, "gaussian"), (300, "orthogonal")],
+)
 def test_mean_distance_of_codes_is_one_minus_the_chance_of_the_same_argmax(pool, projection):
     angles = np.array([0.0, 0.1, 0.5, 1.0, np.pi / 2, 2.5, np.pi])
     rows = circle(*angles) * np.arange(1, 8)[:, None]

@@ -41,7 +41,9 @@ def test_smooth_losses_give_the_weights_of_one_machine(rows, labels, loss, class
 
 
 @pytest.mark.parametrize(
-    "constraint", [None, ks.L2Ball(30.0), ks.SupBall(20.0)], ids=["ridge", "ball", "box"]
+    "constraint",
+    [None, pytest.param(ks.L2Ball(30.0), marks=pytest.mark.slow), ks.SupBall(20.0)],
+    ids=["ridge", "ball", "box"],
 )
 def test_hinge_is_certified(rows, labels, constraint):
     settings = {"loss": "hinge", "alpha": 1e-2, "constraint": constraint, "class_weight": {"a": 2}}

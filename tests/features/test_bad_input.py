@@ -93,22 +93,24 @@ def test_large_entries_that_fit_give_finite_features(basis):
 
 
 @pytest.mark.parametrize("basis", BASES, ids=name_of)
-@pytest.mark.parametrize("size", [1e100, 1e152, 1e160, 1e300])
-def test_kernels_of_rows_too_long_for_squares(basis, size):
+def test_kernels_of_rows_too_long_for_squares(basis):
     """An error, or the values of the limit: never NaN, and never a silent zero for a cosine."""
-    rows = extreme_and_random_rows()[:5]
-    rows[0] *= size
-    try:
-        kernel = basis.kernel(rows)
-    except ValueError as error:
-        advice = ("Standardise the columns", "standardise large columns", "need finite numbers")
-        if size > 1e100 and any(text in str(error) for text in advice):
-            return
-        raise
-    assert np.isfinite(kernel).all()
-    if isinstance(basis, ks.Sigmoid):
-        moderate = np.vstack([rows[0] / size * 1e30, rows[1:]])
-        np.testing.assert_allclose(kernel, basis.kernel(moderate), atol=1e-9)
+    for size in (1e100, 1e152, 1e160, 1e300):
+        rows = extreme_and_random_rows()[:5]
+        rows[0] *= size
+        try:
+            kernel = basis.kernel(rows)
+        except ValueError as error:
+            advice = ("Standardise the columns", "standardise large columns", "need finite numbers")
+            if size > 1e100 and any(text in str(error) for text in advice):
+                continue
+            raise
+        assert np.isfinite(kernel).all(), size
+        if isinstance(basis, ks.Sigmoid):
+            moderate = np.vstack([rows[0] / size * 1e30, rows[1:]])
+            np.testing.assert_allclose(
+                kernel, basis.kernel(moderate), atol=1e-9, err_msg=f"{size=}"
+            )
 
 
 # Columns and shapes.

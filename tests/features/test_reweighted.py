@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import kitchensinks as ks
 from kitchensinks import Reweighted
@@ -244,21 +244,17 @@ def test_memory_is_bounded(monkeypatch):
 # The transformer.
 
 
-def checked(*bases):
-    return parametrize_with_checks(
-        [ks.RandomFeatures(Reweighted(basis, pool=4), n_components=8) for basis in bases]
-    )
-
-
-@checked(ks.Maxout(3, projections=9))
+@parametrize_with_checks(
+    [ks.RandomFeatures(Reweighted(ks.Maxout(3, projections=9), pool=4), n_components=8)]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@checked(None, ks.Fourier(form="paired"))
-def test_scikit_learn_checks_of_more(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("basis", [None, ks.Fourier(form="paired")], ids=repr)
+def test_scikit_learn_checks_of_more(basis):
+    check_estimator(ks.RandomFeatures(Reweighted(basis, pool=4), n_components=8))
 
 
 @few_bases

@@ -38,24 +38,20 @@ def learned():
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("kind", "options"),
     [
-        {"n_components": 20},
-        {"constraint": ks.L2Ball(1.0)},
-        {"standardize": False},
-        {"solver": "direct", "n_components": 20},
-        {
-            "loss": {ks.KitchenSinkRegressor: "huber", ks.KitchenSinkClassifier: "logistic"},
-            "n_components": 30,
-        },
-        {"alpha": 1e-3},
+        (ks.KitchenSinkRegressor, {"n_components": 20}),
+        (ks.KitchenSinkClassifier, {"constraint": ks.L2Ball(1.0)}),
+        (ks.KitchenSinkRegressor, {"standardize": False}),
+        (ks.KitchenSinkClassifier, {"solver": "direct", "n_components": 20}),
+        (ks.KitchenSinkRegressor, {"loss": "huber", "n_components": 30}),
+        (ks.KitchenSinkClassifier, {"loss": "logistic", "n_components": 30}),
+        (ks.KitchenSinkRegressor, {"alpha": 1e-3}),
     ],
-    ids=lambda options: next(iter(options)),
+    ids=lambda one: next(iter(one)) if isinstance(one, dict) else one.__name__,
 )
-@pytest.mark.parametrize("kind", [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier])
 def test_the_basis_alone_says_whether_a_law_is_learned(kind, options):
     """Other parameters hold for the law that is learned; none of them switches learning."""
-    options = {k: v[kind] if isinstance(v, dict) else v for k, v in options.items()}
     targets = Y > 0 if kind is ks.KitchenSinkClassifier else Y
     for basis in (QUICK, quick(ks.Sigmoid())):
         model = kind(basis, random_state=0, **options).fit(X, targets)
@@ -109,19 +105,22 @@ def test_a_basis_given_keeps_its_kind(basis, tmp_path):
     np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
 
 
-@pytest.mark.parametrize(
-    "law", [{}, {"law": "agop"}, {"law": "agop", "rank": 2}], ids=["ard", "agop", "agop 2"]
+UNION = ks.Union([ks.Fourier(), ks.ReLU()])
+CUSTOM = ks.Custom(
+    sample=lambda rng, d, count: rng.standard_normal((count, d + 1)),
+    features=lambda rows, theta: np.cos(rows @ theta[:, 1:].T + 9 * theta[:, 0]),
 )
+
+
 @pytest.mark.parametrize(
-    "basis",
+    ("basis", "law"),
     [
-        ks.Union([ks.Fourier(), ks.ReLU()]),
-        ks.Custom(
-            sample=lambda rng, d, count: rng.standard_normal((count, d + 1)),
-            features=lambda rows, theta: np.cos(rows @ theta[:, 1:].T + 9 * theta[:, 0]),
-        ),
+        (UNION, {}),
+        (UNION, {"law": "agop", "rank": 2}),
+        (CUSTOM, {}),
+        (CUSTOM, {"law": "agop"}),
     ],
-    ids=["union", "custom"],
+    ids=["union ard", "union agop 2", "custom ard", "custom agop"],
 )
 def test_any_smooth_basis_is_given_a_law(basis, law):
     """Two of five columns matter, which a law of equal scales does not see."""
@@ -152,7 +151,7 @@ def test_classes_probabilities_and_losses(loss):
         np.testing.assert_allclose(chance.sum(axis=1), 1.0)
 
 
-def test_several_outputs_weights_and_sparse_rows():
+def test_several_outputs_weights_and_sparse_rows(learned):
     both = np.column_stack([Y, X[:, 4]])
     weights = np.ones(N_ROWS)
     weights[:100] = 0.0
@@ -161,11 +160,10 @@ def test_several_outputs_weights_and_sparse_rows():
     model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, spoiled, weights)
     assert model.score(X_NEW, np.column_stack([Y_NEW, X_NEW[:, 4]])) > 0.5
     few = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(sparse.csr_array(X), Y)
-    dense = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, Y)
-    np.testing.assert_allclose(few.predict(X_NEW), dense.predict(X_NEW), rtol=1e-6)
+    np.testing.assert_allclose(few.predict(X_NEW), learned.predict(X_NEW), rtol=1e-6)
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-300])
+@pytest.mark.parametrize("unit", [1.0, 1e-300])
 def test_equal_weights_are_none(unit, learned):
     model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, Y, np.full(N_ROWS, unit))
     np.testing.assert_array_equal(model.law_.record.scales, learned.law_.record.scales)
@@ -209,8 +207,7 @@ def test_batches_are_fitted_together():
     assert model.score(X_NEW[300:], Y_NEW[300:]) > 0.7
 
 
-@pytest.mark.parametrize("members", [1, 2])
-@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize(("classes", "members"), [(False, 1), (True, 2)])
 def test_two_stages_where_they_are_better(classes, members, monkeypatch, tmp_path):
     for name in ("HOPELESS_FIRST", "CLOSE", "BETTER"):
         monkeypatch.setattr(constants, name, 100.0)
@@ -266,7 +263,7 @@ def test_constant_targets_and_columns():
 
 
 def test_a_basis_with_a_bandwidth_of_its_own_is_fitted_to_ten_thousand_columns_plainly():
-    wide = sparse.random_array((N_ROWS, 10_000), density=1e-3, random_state=0, format="csr")
+    wide = sparse.eye_array(N_ROWS, 10_000, format="csr")
     with pytest.warns(UserWarning, match=r"10000 columns.*plain law"):
         model = ks.KitchenSinkRegressor(quick(ks.ReLU()), 10, random_state=0).fit(wide, Y)
     assert model.law_.record is None
@@ -305,8 +302,9 @@ def test_a_basis_with_a_bandwidth_of_its_own_shows_no_ridge():
     assert "* basis" not in text
 
 
-@pytest.mark.parametrize("rare", [1, 2])
-@pytest.mark.parametrize("kind", [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier])
+@pytest.mark.parametrize(
+    ("kind", "rare"), [(ks.KitchenSinkRegressor, 1), (ks.KitchenSinkClassifier, 2)]
+)
 def test_a_rare_target_is_not_learned_from(kind, rare):
     targets = np.zeros(N_ROWS)
     targets[N_ROWS // 2 :: 200][:rare] = 1.0
@@ -321,7 +319,7 @@ def test_a_rare_target_is_not_learned_from(kind, rare):
     assert reason in model.law_.note
 
 
-@pytest.mark.parametrize("seed", [0, 1, 3])
+@pytest.mark.parametrize("seed", [0, 3])
 def test_noise_is_predicted_by_its_mean(seed):
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=N_ROWS)

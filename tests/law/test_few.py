@@ -77,7 +77,7 @@ def test_rows_of_one_class_are_not_fitted(n_classes):
     assert "Too few targets differ" in found
 
 
-@pytest.mark.parametrize("n_rows", [40, 100, 350, 450])
+@pytest.mark.parametrize("n_rows", [40, 100, pytest.param(450, marks=pytest.mark.slow)])
 def test_nothing_chosen_is_no_worse_than_the_plain_law_and_a_linear_model(n_rows):
     rows, targets, rest = X[:n_rows], Y[:n_rows], slice(450, 600)
     model = ks.KitchenSinkRegressor(random_state=0).fit(rows, targets)

@@ -236,12 +236,15 @@ def test_a_group_is_not_learned_by_heart():
 def test_groups_may_be_given_to_fit_as_to_a_splitter():
     X, y = frame()
     named = ks.KitchenSinkRegressor(clone(QUICK).set_params(groups="who"), random_state=0).fit(X, y)
+    given = ks.KitchenSinkRegressor(QUICK, random_state=0)
+    given.fit(X, y, groups=list(X["who"]))
+    assert held_by(given) == held_by(named)
+    assert held_by(given)[0].endswith("groups")
+    np.testing.assert_array_equal(given.predict(X), named.predict(X))
+    expected = order_of(ks.Learned(groups="who"), _rows(X)).groups
     for kind in (np.asarray, list, pd.Series):
-        given = ks.KitchenSinkRegressor(QUICK, random_state=0)
-        given.fit(X, y, groups=kind(X["who"]))
-        assert held_by(given) == held_by(named)
-        assert held_by(given)[0].endswith("groups")
-        np.testing.assert_array_equal(given.predict(X), named.predict(X))
+        found = order_of(ks.Learned(), _rows(X), given=kind(X["who"])).groups
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_groups_are_routed_to_the_splitter_and_to_the_fit():

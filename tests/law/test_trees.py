@@ -87,7 +87,7 @@ def test_the_law_is_fitted_again_as_it_is(model):
     )
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", ["logistic", pytest.param("hinge", marks=pytest.mark.slow)])
 def test_other_losses_have_none(loss):
     """They choose their ridge on rows that the trees have seen."""
     other = ks.KitchenSinkClassifier(loss=loss, random_state=0).fit(ROWS[:600], CLASSES[:600])

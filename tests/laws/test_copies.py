@@ -88,7 +88,7 @@ def test_values_that_repeat_are_not_called_copies(few):
         fitted(ks.KitchenSinkRegressor, rows, np.sin(rows[:, 0]) + rows[:, 1])
 
 
-@pytest.mark.parametrize("kind", ["arrays", "frames"])
+@pytest.mark.parametrize("kind", ["arrays", pytest.param("frames", marks=pytest.mark.slow)])
 def test_an_oversampled_class_is_ranked_as_well_as_before(kind):
     (frame, targets), (others, known) = rare(1500, 0), rare(2000, 1)
     if kind == "arrays":
@@ -186,7 +186,7 @@ def test_rows_that_are_there_forty_times_are_copies():
     assert rmse(model) < 1.1 * plain
 
 
-@pytest.mark.parametrize("count", [100, 300])
+@pytest.mark.parametrize("count", [100, pytest.param(300, marks=pytest.mark.slow)])
 def test_few_rows_that_are_there_four_times(count):
     rows, targets = numbers(count, 0)
     places = np.random.default_rng(3).permutation(np.repeat(np.arange(count), 4))

@@ -42,15 +42,15 @@ def test_written_files_follow_the_umask(mask, tmp_path):
         assert stat.S_IMODE(os.stat(name).st_mode) == 0o666 & ~mask
 
 
-@pytest.mark.parametrize("size", [1e300, 1e-300])
 @pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning(), QUICK], ids=repr)
-def test_targets_at_the_ends_of_the_range_are_fitted_in_units_of_their_own(size, basis):
+def test_targets_at_the_ends_of_the_range_are_fitted_in_units_of_their_own(basis):
     signs = np.where(MORE[:, 0] + 0.5 * RNG.normal(size=len(MORE)) > 0, 1.0, -1.0)
     model = ks.KitchenSinkRegressor(basis, None if basis is QUICK else 30, random_state=0)
     plain = model.fit(MORE, signs).predict(MORE)
-    large = model.fit(MORE, size * signs).predict(MORE)
-    assert np.isfinite(large).all()
-    np.testing.assert_allclose(large / size, plain, atol=1e-4)
+    for size in (1e300, 1e-300):
+        large = model.fit(MORE, size * signs).predict(MORE)
+        assert np.isfinite(large).all()
+        np.testing.assert_allclose(large / size, plain, atol=1e-4, err_msg=f"{size=}")
 
 
 @pytest.mark.parametrize("size", [1.01e300, 1e308, 1.7e308])
@@ -74,8 +74,18 @@ def test_robust_losses_of_very_large_targets_are_those_of_small_ones(loss):
     np.testing.assert_allclose(large / size, plain, atol=1e-6)
 
 
-@pytest.mark.parametrize("ball", [None, ks.SupBall(3.0), ks.L2Ball(2.0)])
-@pytest.mark.parametrize("loss", ["hinge", "quantile"])
+@pytest.mark.parametrize(
+    ("loss", "ball"),
+    [
+        ("hinge", None),
+        ("quantile", ks.SupBall(3.0)),
+        ("hinge", ks.L2Ball(2.0)),
+        pytest.param("quantile", None, marks=pytest.mark.slow),
+        pytest.param("hinge", ks.SupBall(3.0), marks=pytest.mark.slow),
+        pytest.param("quantile", ks.L2Ball(2.0), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_a_tolerance_below_rounding_ends_after_few_steps(loss, ball):
     """Float32 features cannot meet it: the fit says so, and does not go on to max_iter."""
     kind = ks.KitchenSinkClassifier if loss == "hinge" else ks.KitchenSinkRegressor
@@ -123,10 +133,10 @@ def test_fits_in_other_threads_have_the_same_bits():
         model = ks.KitchenSinkRegressor(QUICK, random_state=seed)
         return model.fit(MORE, np.sin(MORE[:, 0]) * MORE[:, 1]).predict(MORE)
 
-    alone = [predictions(seed) for seed in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        for mine, theirs in zip(alone, pool.map(predictions, range(4)), strict=True):
-            np.testing.assert_array_equal(mine, theirs)
+    alone = [predictions(seed) for seed in range(2)]
+    with ThreadPoolExecutor(3) as pool:
+        for seed, theirs in zip((0, 1, 0), pool.map(predictions, (0, 1, 0)), strict=True):
+            np.testing.assert_array_equal(alone[seed], theirs)
 
 
 def test_the_optimum_in_a_large_ball_fits_rows_of_little_weight():
@@ -166,16 +176,16 @@ def in_a_ball(features, targets, weights, radius):
     return (features - centre) @ solution(log) + mean
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e150])
 @pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning(), QUICK], ids=repr)
-def test_columns_of_any_size_count_as_much(size, basis):
+def test_columns_of_any_size_count_as_much(basis):
     """Squares of 1e-160 vanish, and the column counted as a constant."""
     model = ks.KitchenSinkRegressor(basis, None if basis is QUICK else 30, random_state=0)
-    units = np.array([size, 1.0, 1.0, 1.0])
     targets = MORE[:200, 0] ** 2
     plain = model.fit(MORE[:200], targets).predict(MORE)
-    other = model.fit(MORE[:200] * units, targets).predict(MORE * units)
-    np.testing.assert_allclose(other, plain, atol=1e-3)
+    for size in (1e-300, 1e-160, 1e150):
+        units = np.array([size, 1.0, 1.0, 1.0])
+        other = model.fit(MORE[:200] * units, targets).predict(MORE * units)
+        np.testing.assert_allclose(other, plain, atol=1e-3, err_msg=f"{size=}")
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
@@ -190,10 +200,14 @@ def test_columns_and_weights_of_any_size_together(size):
 
 @pytest.mark.parametrize("ball", [ks.SupBall(1.0), ks.SupBall(1e4), ks.L2Ball(1e-3)], ids=repr)
 @pytest.mark.parametrize("basis", [ks.Stumps(), ks.Binning(), ks.Sigmoid()], ids=repr)
-def test_kinked_losses_of_few_rows_in_a_ball_converge(basis, ball):
+# Six seeds are each kind of rows with each number of components.
+@pytest.mark.parametrize(
+    "seeds", [range(6), pytest.param(range(6, 12), marks=pytest.mark.slow)], ids=["few", "more"]
+)
+def test_kinked_losses_of_few_rows_in_a_ball_converge(seeds, basis, ball):
     """With constant features the gap was called zero where it was not known; with others, penalties
     grew until no weight could move."""
-    for seed in range(12):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         rows = rng.random((7, 1)) < 0.5 if seed % 2 else rng.normal(size=(7, 1))
         weights = (rng.random(7) < 0.6).astype(float)

@@ -6,12 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kitchensinks as ks
-from tests.catalogue import BASES, drawn, extreme_and_random_rows, name_of
+from tests.catalogue import BASES, MORE_BASES, drawn, extreme_and_random_rows, name_of
 
 REPLICATES = 32
 N_COMPONENTS = 1024
 
-every_basis = pytest.mark.parametrize("basis", BASES, ids=name_of)
+every_basis = pytest.mark.parametrize(
+    "basis",
+    [*BASES, *(pytest.param(basis, marks=pytest.mark.slow) for basis in MORE_BASES)],
+    ids=name_of,
+)
 
 
 def features_of(basis, rows, seed, n_components, dtype=np.float64, start=0):
@@ -61,7 +65,7 @@ def test_features_stay_within_the_bound(basis):
 
 
 @pytest.mark.parametrize("basis", [one for one in BASES if not one.selects], ids=name_of)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     few=st.integers(1, 40),
     more=st.integers(0, 600),

@@ -195,6 +195,7 @@ def checks():
 
 
 @pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
+@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
