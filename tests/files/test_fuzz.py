@@ -15,7 +15,7 @@ JOB = Path(__file__).parent / "fuzz_job.py"
 @pytest.mark.parametrize(
     ("seed", "cases", "checked"),
     [
-        (0, 24, False),
+        (0, 12, False),
         *[pytest.param(seed, 1000, False, marks=pytest.mark.slow) for seed in (1, 2, 3)],
         # Compiled loops check every index, which they do not do otherwise.
         pytest.param(4, 300, True, marks=pytest.mark.slow),

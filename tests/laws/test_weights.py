@@ -99,15 +99,29 @@ def test_the_choice_is_that_of_ridge_cv_on_the_same_features():
 # -- few rows: every error of the path is that of refits, or is not known --------------------
 
 
-def brute_force(features, targets, alpha):
-    """Mean squared error of rows left out, each by a fit of its own to the others."""
+def brute_force(features, targets, alphas):
+    """Mean squared errors of rows left out, each by fits of its own to the others."""
     n_rows, errors = len(features), []
     for place in range(n_rows):
         rest = np.arange(n_rows) != place
+        middle, level = features[rest].mean(axis=0), targets[rest].mean()
+        left, sizes, right = np.linalg.svd(features[rest] - middle, full_matrices=False)
+        part, new = left.T @ (targets[rest] - level), right @ (features[place] - middle)
         # The sum of squares has one row less, and the product alpha·Σw is held fixed.
-        model = Ridge(alpha * n_rows, solver="svd").fit(features[rest], targets[rest])
-        errors.append(float(targets[place] - model.predict(features[place : place + 1])[0]))
-    return np.mean(np.square(errors))
+        scores = [level + new @ (sizes / (sizes**2 + alpha * n_rows) * part) for alpha in alphas]
+        errors.append(targets[place] - np.array(scores))
+    return np.mean(np.square(errors), axis=0)
+
+
+def test_the_fits_of_each_row_left_out_are_those_of_scikit_learn():
+    features, targets = np.tanh(X[:25] @ np.random.default_rng(0).normal(size=(10, 40))), Y[:25]
+    errors = []
+    for place in range(25):
+        rest = np.arange(25) != place
+        model = Ridge(25 * 1e-3, solver="svd").fit(features[rest], targets[rest])
+        errors.append(targets[place] - model.predict(features[place : place + 1])[0])
+    expected = np.mean(np.square(errors))
+    assert brute_force(features, targets, [1.0, 1e-3])[1] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("n_components", [15, 24, 200])
@@ -120,7 +134,7 @@ def test_leave_one_out_is_exact_for_few_rows_or_not_known(draw, dtype, n_compone
     model = build(ks.KitchenSinkRegressor, n_components=n_components, dtype=dtype, random_state=0)
     model.fit(rows, targets)
     features = np.asarray(model.law_.features.features(rows), dtype=np.float64)
-    direct = np.array([brute_force(features, targets, alpha) for alpha in model.alphas_])
+    direct = brute_force(features, targets, model.alphas_)
     known = np.isfinite(model.alpha_errors_[:, 0])
     assert known.sum() >= 5
     tolerance = 1e-3 if dtype == "float64" else 3e-2
