@@ -120,7 +120,7 @@ def check_some_known(values: AnyArray, targets: Targets, name: str) -> None:
         raise ValueError(
             f"Column {name!r} holds values such as {values.tolist()[0]!r}; the model predicts "
             f"{known}{', …' if len(targets.labels) > 5 else ''}. Name the column of the true "
-            "values with --target."
+            "values with --target, or fit a model to rows that have these classes."
         )
 
 

@@ -17,7 +17,7 @@ from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrays import densify
-from kitchensinks.tables.keys import SAMPLE_ROWS, Copies, find_copies, row_keys
+from kitchensinks.tables.keys import Copies, find_copies, row_keys, sample_size
 
 
 def one_of_each(batch: Batch, seed: int) -> tuple[Batch, Copies | None]:
@@ -81,11 +81,14 @@ def by_chance(rows: Matrix, places: NDArray[np.intp], copies: Copies, seed: int)
         return False
     equal = float(np.sum(count * (count - 1.0))) / (len(copies.group) * (len(copies.group) - 1.0))
     words = Words(seed, 2**32 + 1, Stream.LAW_HOLD_OUT)
-    expected = 1.0
-    for column in densify(rows[some_of(places, SAMPLE_ROWS, words)]).T:
+    some = densify(rows[some_of(places, sample_size(rows.shape[1]), words)])
+    expected, size = 1.0, len(some)
+    for column in some.T:
         own = np.unique(column, return_counts=True)[1].astype(np.float64)
-        expected *= float(np.sum(own * (own - 1.0))) / (len(column) * (len(column) - 1.0))
-    return expected >= constants.BY_CHANCE * equal
+        expected *= float(np.sum(own * (own - 1.0))) / (size * (size - 1.0))
+        if expected < constants.BY_CHANCE * equal:
+            return False
+    return True
 
 
 def counting(law: Law, copies: Copies | None) -> Law:

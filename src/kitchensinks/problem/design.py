@@ -270,8 +270,8 @@ def _narrow_sweep(
     The answer may have more columns than the weights: certificates ask for two for each output.
     """
     count, filled = columns.shape[1], narrow.filled(columns.T, block.dtype)
-    parts, waiting = [], 0
-    part = np.zeros((0, block.shape[1]), block.dtype)
+    total: Any = 0.0
+    part, waiting = np.zeros((0, 0), block.dtype), 0
     for own, few in _slices(rows, block, NARROW_ENTRIES):
         answer = respond(own, narrow.times(few, filled)[:, :count].astype(np.float64))
         if not waiting:
@@ -279,9 +279,8 @@ def _narrow_sweep(
         narrow.add_image(few, answer, part)
         waiting += len(few)
         if waiting >= SLICE_ROWS or own.stop == rows.start + len(block):
-            parts.append(part[: answer.shape[1]].astype(np.float64))
-            waiting = 0
-    return np.asarray(sum(parts)).T
+            total, waiting = total + part[: answer.shape[1]].astype(np.float64), 0
+    return np.asarray(total).T
 
 
 def _slices(

@@ -105,8 +105,8 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
             raise ValueError(
                 "partial_fit goes on from the sums or the rows that a fit keeps, and this model "
                 f"({state.fitted.evidence.solver}) has neither: model files and drop_sums() leave "
-                "them out, and only direct fits and fits of bins keep them. Go on with the fitted "
-                "object or its pickle, or fit all rows together."
+                "them out, and only direct fits and those with bins keep them. Go on with the "
+                "fitted object or its pickle, or fit all rows together."
             )
         plan, nothing = _nothing_summed(blocks, settings, state.targets.n_outputs)
         known, state = _from_fit(state, nothing), replace(state, plan=plan)

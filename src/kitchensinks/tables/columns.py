@@ -85,7 +85,7 @@ class Columns:
 
         As in `learn`, missing numbers are replaced by the median of their column, and a further
         column indicates them. Columns without any value are left out. A complete column takes its
-        mean for values that are missing later, as it does where all columns are complete.
+        mean over the rows, whatever their weights, for values that are missing later.
 
         >>> rows = np.array([[1.0, np.nan, 5.0], [2.0, np.nan, np.nan]])
         >>> recipe = Columns.of_array(rows)
