@@ -159,7 +159,7 @@ def test_a_category_of_many_rows_has_one_mean_and_a_rare_one_that_of_other_folds
     often, rare = slice(0, means.MANY_ROWS), slice(means.MANY_ROWS, len(words))
     np.testing.assert_array_equal(inside[often], others(frame)[often])
     assert len(np.unique(inside[rare, 0])) == FOLDS
-    # Neither weights nor copies make rows many, or a row of most of the weight would see its own target.
+    # Weights and copies do not make rows many: a row of most weight would see its own target.
     heavy, _ = mean_targets(
         frame, noise, np.exp(3.0 * np.random.default_rng(1).normal(size=len(words)))
     )
