@@ -8,6 +8,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
 
@@ -15,7 +18,7 @@ import kitchensinks as ks
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import Law, Learned, Request, constants, find_law
 from kitchensinks.law.learned import EFFORTS
-from kitchensinks.law.task import LearningRows
+from kitchensinks.law.task import LearningRows, _tempered, in_effect
 from kitchensinks.problem.targets import Batch
 
 QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
@@ -347,6 +350,47 @@ def test_what_cannot_be_learned_from_has_the_plain_law(basis, batch, reason):
     own = ks.Fourier() if basis.basis is None else basis.basis
     plain, _ = find_law(own, batch, replace(REQUEST, n_components=30))
     assert law.features.difference(plain.features) is None
+
+
+@pytest.mark.parametrize(
+    ("effort", "count"), [("quick", 447), ("default", 1000), ("thorough", 1000)]
+)
+def test_the_plain_law_takes_no_more_work_than_the_effort(effort, count):
+    few = Batch(BATCH.rows[:20], BATCH.targets[:20])
+    with pytest.warns(UserWarning, match="There are 20 rows"):
+        law, _ = find_law(Learned(effort=effort), few, replace(REQUEST, n_components=None))
+    assert law.features.n_components == count
+
+
+@given(
+    arrays(np.float64, st.integers(2, 60), elements=st.floats(1e-9, 1e9)),
+    st.floats(0.1, 1.0),
+)
+def test_weights_of_rows_held_out_leave_half_of_them_in_effect(weights, share):
+    held = max(1, int(share * len(weights)))
+    tempered = _tempered(weights, held)
+    own, found = weights[:held], tempered[:held]
+    least = held // 2
+    if in_effect(own) >= least:
+        assert tempered is weights
+        return
+    assert least * (1 - 1e-9) <= in_effect(found) <= 1.01 * least
+    np.testing.assert_allclose(found.sum(), own.sum())
+    np.testing.assert_array_equal(np.argsort(found), np.argsort(own))
+    np.testing.assert_array_equal(tempered[held:], weights[held:])
+
+
+def test_a_row_of_very_many_copies_does_not_choose_the_law():
+    """Half of the weight is on twenty rows, whose targets are those of a line."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-3.0, 3.0, size=(1500, 2))
+    many = np.arange(1500) % 75 == 0
+    targets = np.where(many, rows[:, 0], 3.0 * np.sin(3.0 * rows[:, 0]))[:, None]
+    batch = Batch(rows, targets, np.where(many, 500.0, 1.0))
+    task = LearningRows(batch, Request(seed=0), QUICK)
+    own = task.data.weights_of(task.data.held)
+    assert in_effect(own) > 140
+    assert in_effect(batch.weights[task.held]) < 10
 
 
 def test_constant_targets_need_no_warning():

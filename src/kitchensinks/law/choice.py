@@ -47,7 +47,7 @@ from kitchensinks.law.maps import (
     with_members,
 )
 from kitchensinks.law.splits import NO_ORDER
-from kitchensinks.law.task import LearningRows
+from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Law, Request
@@ -158,7 +158,7 @@ def _chance(task: LearningRows, mean: float) -> str | None:
     if not errors:
         return None
     own, least = task.data.weights_of(task.data.held), min(errors)
-    held = float(len(task.data.held)) if own is None else own.sum() ** 2 / (own**2).sum()
+    held = float(len(task.data.held)) if own is None else in_effect(own)
     if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
         return None
     return (

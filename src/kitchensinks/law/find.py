@@ -62,6 +62,11 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
             f"{found}: the plain law of {own!r} is used. Pass basis=ks.{own!r} to silence this "
             "warning.",
         )
+    if request.n_components is None:
+        # The cost grows with the square of K. Bases of a given number of functions keep it.
+        share = min(1.0, math.sqrt(basis.work.share))
+        count = own.whole(batch.rows.shape[1]) or round(share * PLAIN_COMPONENTS)
+        request = replace(request, n_components=count)
     return replace(_given(own, batch, request), note=found), None
 
 

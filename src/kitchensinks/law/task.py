@@ -21,6 +21,7 @@ from kitchensinks.law.values import Request, Trial
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrays import densify
 
@@ -31,6 +32,33 @@ Result = TypeVar("Result")
 _SAMPLING_STEP = 2**20
 # Steps that each member of a committee may take.
 _STEPS_A_MEMBER = 2**10
+# Halvings of the interval that holds a power of the weights.
+_HALVINGS = 20
+
+
+def in_effect(weights: Array) -> float:
+    """As how many equally weighted rows these count: (Σw)²/Σw²."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _tempered(own: Array | None, held: int) -> Array | None:
+    """Weights of which the first `held` are powers w^p, so that no few of these rows decide.
+
+    p is the largest, up to one, for which they count as half of them, or as
+    `constants.LEAST_IN_EFFECT` rows: a row with a thousand copies would else outweigh all others.
+    """
+    if own is None:
+        return None
+    least = min(held // 2, constants.LEAST_IN_EFFECT)
+    low, high = 0.0, 1.0
+    if not held or in_effect(own[:held]) >= least:
+        return own
+    for _ in range(_HALVINGS):
+        power = (low + high) / 2
+        low, high = (power, high) if in_effect(own[:held] ** power) >= least else (low, power)
+    # The held-out rows keep their share of the total weight.
+    part = own[:held] ** low
+    return np.concatenate([part * (own[:held].sum() / part.sum()), own[held:]])
 
 
 class LearningRows:
@@ -100,7 +128,7 @@ class LearningRows:
         self.data = TrialRows(
             self.pool,
             centred,
-            self.own,
+            _tempered(self.own, held),
             np.arange(held, size),
             np.arange(held),
             self.unit,

@@ -86,7 +86,8 @@ class _BinnedEquations:
         shared.scatter(self.own, count)
         self.cross, count = cross[:n_kept], count[:n_kept]
         mean = bins.scale * count * fit_intercept
-        self.spread = np.maximum(square * count - mean**2 / self.total, 0.0) + alphas
+        # M⁻¹ of the diagonal.
+        self.inverse = 1.0 / (np.maximum(square * count - mean**2 / self.total, 0.0) + alphas)
         if start is not None:
             self.weights[shared.kept] = start[shared.places]
         self.sums = np.zeros((3, len(shared.offsets) - 1, size[1]))
@@ -105,7 +106,7 @@ class _BinnedEquations:
         if self.weights.any():
             self._product(self.weights)
             self.residual -= self.image[:n_kept] + self.alphas * self.weights[:n_kept]
-        self.direction[:n_kept] = self.residual / self.spread
+        self.direction[:n_kept] = self.residual * self.inverse
         return Sums(
             np.sum(self.residual * self.direction[:n_kept], axis=0),
             np.sum(self.residual**2, axis=0),
@@ -120,13 +121,13 @@ class _BinnedEquations:
 
     def move(self, length: Array) -> Sums:
         vectors = self.weights, self.residual, self.direction, self.image
-        steps.move(self.shared.offsets, length, self.spread, self.cross, *vectors, self.sums)
+        steps.move(self.shared.offsets, length, self.inverse, self.cross, *vectors, self.sums)
         return Sums(*self.sums.sum(axis=1))
 
     def turn(self, keep: Array) -> None:
-        for part in block_slices(len(self.residual), _BLOCK):
+        for part in block_slices(len(self.residual), 1 + _BLOCK // len(keep)):
             self.direction[part] *= keep
-            self.direction[part] += self.residual[part] / self.spread[part]
+            self.direction[part] += self.residual[part] * self.inverse[part]
 
     def solution(self) -> tuple[Array, Array]:
         """Weights of all bins and the intercept; bins of one row are w = s'·z·e/α."""
