@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -279,7 +279,7 @@ def _widen(moments: Moments, n_outputs: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class StreamingRidgeCV(RegressorMixin, StreamingRidge):
+class StreamingRidgeCV(MultiOutputMixin, RegressorMixin, StreamingRidge):
     """Ridge regression with leave-one-out choice of alpha, in blocks of rows.
 
     Parameters
@@ -333,11 +333,6 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
 
     def _code(self, targets: np.ndarray) -> Array:
         return targets.reshape(len(targets), -1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 @dataclass(eq=False, repr=False)
