@@ -7,7 +7,7 @@ key of each row where alpha is chosen by leave-one-out.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -24,7 +24,7 @@ from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch, ClassCounts, Classes
+from kitchensinks.problem.targets import Batch, ClassCounts, Classes, weights_by_class
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
 from kitchensinks.tables.arrays import block_slices, check_weights, densify, label_advice
@@ -388,11 +388,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
             pairs = zip(known.labels.tolist(), known.factors.tolist(), strict=True)
             self._factors = dict(pairs)
         elif given is not None:
-            if not isinstance(given, Mapping):
-                raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
-            if not all(np.isfinite(weight) and weight >= 0 for weight in given.values()):
-                raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
-            self._factors = dict(given)
+            self._factors = dict(weights_by_class(given))
         return super().fit(X, y, sample_weight)
 
     def _class_weights(self, targets: np.ndarray) -> Array | None:
@@ -428,9 +424,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
         self.classes_ = np.unique(np.array(list(self._seen)))
         self._single = len(self.classes_) <= 2
         known = self.classes_.tolist()
-        unknown = [label for label in self._factors if label not in known]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown}, which are not classes of y: {known}.")
+        weights_by_class(self._factors, known)
         if len(known) < 2:
             raise ValueError(f"y has one class only, {known[0]!r}: need two or more.")
         order = [self._seen[label] for label in known][1 if self._single else 0 :]
