@@ -86,7 +86,9 @@ class StreamingRidge(TakesSparse):
         list, or an object whose ``__iter__`` starts anew) gets exact leave-one-out; a one-shot
         iterator is walked once, and alpha is chosen by generalised cross-validation.
         """
-        alphas = self._check_alphas()
+        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
+        if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
+            raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -185,12 +187,6 @@ class StreamingRidge(TakesSparse):
         self.intercept_ = float(intercept[0]) if self._single else intercept
         if not self.fit_intercept:
             self.intercept_ = 0.0
-
-    def _check_alphas(self) -> Array:
-        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
-            raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
-        return alphas
 
     def _source(self, X: Given, y: ArrayLike, sample_weight: SampleWeight) -> tuple[Source, bool]:
         """A function that starts a walk over checked blocks, and whether it can do so twice."""
