@@ -23,6 +23,17 @@ from kitchensinks.tables.arrays import densify, numeric_rows
 from kitchensinks.tables.view import Given
 
 
+def new_axes() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            'plots need matplotlib: pip install "kitchensinks[plot]". The numbers that they draw '
+            "are fields of the displays, whose constructors take them."
+        ) from None
+    return Figure(layout="constrained").add_subplot()
+
+
 @dataclass(eq=False)
 class _Display:
     """What all displays have: axes that were drawn on."""
@@ -32,14 +43,7 @@ class _Display:
 
     def plot(self, ax: object = None) -> Self:
         """Draw on the axes given, or on those of a new figure."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise ImportError(
-                'plots need matplotlib: pip install "kitchensinks[plot]". The numbers that they '
-                "draw are fields of the displays, whose constructors take them."
-            ) from None
-        self.ax_ = Figure(layout="constrained").add_subplot() if ax is None else ax
+        self.ax_ = new_axes() if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
         return self

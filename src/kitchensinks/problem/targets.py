@@ -322,7 +322,7 @@ def weights_by_class(given: object, known: list[Any] | None = None) -> Mapping[A
     unknown = [] if known is None else [label for label in given if label not in known]
     if unknown:
         raise ValueError(f"class_weight names {unknown}, which are not classes of y: {known}.")
-    if not all(np.isfinite(weight) and weight >= 0 for weight in given.values()):
+    if not all(math.isfinite(weight) and weight >= 0 for weight in map(float, given.values())):
         raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
     return given
 
