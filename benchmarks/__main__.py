@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.store import FOLDER, read, use_data_beside, write
-from kitchensinks.papers.experiments.machine import commit
-from kitchensinks.papers.experiments.machine import machine as described
+from kitchensinks.papers.experiments.harness import commit
+from kitchensinks.papers.experiments.harness import machine as described
 
 HERE = Path(__file__).parent
 RESULTS = FOLDER / "fits.json"

@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from kitchensinks.numerics.bins import (
-    CELL_LIMIT,
-    bin_hashes,
-    leaf_names,
-)
+from kitchensinks.numerics.bins import CELL_LIMIT, hash_tiles, leaf_names, tiled
 from kitchensinks.numerics.combinations import sum_into_bins, sum_of_bins
 from kitchensinks.numerics.names import (
     add_scores,
@@ -19,6 +15,10 @@ from tests.catalogue import TREES
 from tests.numerics import twins
 
 SHAPES = [(0, 3, 2), (1, 1, 1), (7, 3, 0), (5, 1, 4), (33, 7, 5)]
+
+
+def bin_hashes(rows, *grids_and_names):
+    hash_tiles(*tiled(rows), *grids_and_names)
 
 
 def grids(n_inputs, n_grids):

@@ -9,13 +9,11 @@ from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 
-Array = AnyArray
-
 # Smallest probability in the log loss, which keeps it finite.
 _LEAST_CHANCE = 1e-15
 
 
-def score_blocks(state: State, blocks: Iterable[tuple[Array, Array]]) -> tuple[str, Facts]:
+def score_blocks(state: State, blocks: Iterable[tuple[AnyArray, AnyArray]]) -> tuple[str, Facts]:
     """The score of a model on blocks of rows (n, d) and truths (n,), in words and in numbers."""
     truths, answers, chances = [], [], []
     classes = state.targets if isinstance(state.targets, Classes) else None
@@ -35,7 +33,7 @@ def score_blocks(state: State, blocks: Iterable[tuple[Array, Array]]) -> tuple[s
     return class_score(truth != answer, np.concatenate(chances))
 
 
-def class_score(wrong: Array, chance: Array) -> tuple[str, Facts]:
+def class_score(wrong: AnyArray, chance: AnyArray) -> tuple[str, Facts]:
     """Which rows were wrong (n,), and the probabilities that their true classes had (n,).
 
     >>> text, facts = class_score(np.array([False, True]), np.array([0.9, 0.4]))
@@ -54,7 +52,7 @@ def class_score(wrong: Array, chance: Array) -> tuple[str, Facts]:
     return f"{text}, log loss {facts['log_loss']:.4f}, on {n_rows:,} rows", facts
 
 
-def quantile_score(truth: Array, predicted: Array, loss: float) -> tuple[str, Facts]:
+def quantile_score(truth: AnyArray, predicted: AnyArray, loss: float) -> tuple[str, Facts]:
     """True numbers and predicted quantiles (n,), and their mean quantile loss.
 
     >>> quantile_score(np.array([0.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0]), 0.5)[0]
@@ -72,7 +70,7 @@ def quantile_score(truth: Array, predicted: Array, loss: float) -> tuple[str, Fa
     return f"quantile loss {loss:.5g}, {text}, on {n_rows:,} rows", facts
 
 
-def number_score(truth: Array, predicted: Array) -> tuple[str, Facts]:
+def number_score(truth: AnyArray, predicted: AnyArray) -> tuple[str, Facts]:
     """True and predicted numbers (n,).
 
     >>> text, facts = number_score(np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 3.0]))

@@ -220,8 +220,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         """
         spec = self._spec()
         with self._as_before_where_refused():
-            inputs = training_inputs(self, spec, X, y, sample_weight, stream)
-            rows, y, weights, columns, known = inputs
+            rows, y, weights, columns, known = training_inputs(
+                self, spec, X, y, sample_weight, stream
+            )
             names = getattr(self, "feature_names_in_", None)
             order = order_of(spec.basis, known, names, groups)
             summary = spec.kind.summarise(y, weights)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,17 +75,9 @@ def float_rows(
         return check_size(rows, rows.dtype)
 
 
-class Inputs(NamedTuple):
-    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None.
-
-    known: the rows with what a table says of them, which an array does not.
-    """
-
-    rows: Any
-    y: AnyArray
-    weights: Array | None
-    columns: Columns | None
-    known: Any
+# Rows (n, d), targets as they came, weights (n,) or None, the recipe of a table or None, and the
+# rows with what a table says of them, which an array does not.
+Inputs = tuple[Any, AnyArray, Array | None, Columns | None, Any]
 
 
 def training_inputs(
@@ -128,7 +120,7 @@ def training_inputs(
         _check_feature_names(estimator, frame, reset=True)
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
-    return Inputs(rows, y, weights, columns, known)
+    return rows, y, weights, columns, known
 
 
 def _opened(
@@ -170,11 +162,11 @@ def _array_inputs(estimator: BaseEstimator, spec: Spec, batch: Batch, stream: bo
     if chosen:
         rows = _as_table(array, chosen)
         rows = rows if stream else _encoded(spec, Batch(rows, y, weights))
-        return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
+        return rows[:], y, weights, rows.columns.of_places(array.shape[1]), array
     if sparse.issparse(array) or not np.isnan(array.min()):
-        return Inputs(array, y, weights, None, known=array)
+        return array, y, weights, None, array
     columns = Columns.of_array(array if weights is None else array[weights > 0])
-    return Inputs(columns.of_rows(array), y, weights, columns, known=array)
+    return columns.of_rows(array), y, weights, columns, array
 
 
 def _encoded(spec: Spec, batch: Batch) -> Rows:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.classifier import KitchenSinkClassifier
@@ -40,7 +40,7 @@ class Interval(NamedTuple):
 
 @borrowing(KitchenSinkClassifier)
 @dataclass(eq=False, repr=False)
-class KitchenSinkRegressor(RegressorMixin, KitchenSink):
+class KitchenSinkRegressor(MultiOutputMixin, RegressorMixin, KitchenSink):
     """Weighted sum of K random features for regression (Algorithm 1); several outputs at once.
 
     Minimises Σ w_i·loss(y_i, f(x_i))/Σ w_i + alpha·‖β‖² with f(x) = b + Σ_k β_k·φ(x; θ_k)/√K, so
@@ -232,11 +232,6 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         ``d2_pinball_score`` are the explained deviance and the explained quantile loss.
         """
         return self._score(super().score, X, y, sample_weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _check_takes_gradients(spec: Spec) -> None:

@@ -7,14 +7,14 @@ key of each row where alpha is chosen by leave-one-out.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,7 +24,7 @@ from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch, ClassCounts, Classes
+from kitchensinks.problem.targets import Batch, ClassCounts, Classes, weights_by_class
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
 from kitchensinks.tables.arrays import block_slices, check_weights, densify, label_advice
@@ -86,7 +86,9 @@ class StreamingRidge(TakesSparse):
         list, or an object whose ``__iter__`` starts anew) gets exact leave-one-out; a one-shot
         iterator is walked once, and alpha is chosen by generalised cross-validation.
         """
-        alphas = self._check_alphas()
+        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
+        if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
+            raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -186,12 +188,6 @@ class StreamingRidge(TakesSparse):
         if not self.fit_intercept:
             self.intercept_ = 0.0
 
-    def _check_alphas(self) -> Array:
-        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas > 0)).all():
-            raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
-        return alphas
-
     def _source(self, X: Given, y: ArrayLike, sample_weight: SampleWeight) -> tuple[Source, bool]:
         """A function that starts a walk over checked blocks, and whether it can do so twice."""
         if y is None and not hasattr(X, "shape"):
@@ -279,7 +275,7 @@ def _widen(moments: Moments, n_outputs: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class StreamingRidgeCV(RegressorMixin, StreamingRidge):
+class StreamingRidgeCV(MultiOutputMixin, RegressorMixin, StreamingRidge):
     """Ridge regression with leave-one-out choice of alpha, in blocks of rows.
 
     Parameters
@@ -333,11 +329,6 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
 
     def _code(self, targets: np.ndarray) -> Array:
         return targets.reshape(len(targets), -1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -393,11 +384,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
             pairs = zip(known.labels.tolist(), known.factors.tolist(), strict=True)
             self._factors = dict(pairs)
         elif given is not None:
-            if not isinstance(given, Mapping):
-                raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
-            if not all(np.isfinite(weight) and weight >= 0 for weight in given.values()):
-                raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
-            self._factors = dict(given)
+            self._factors = dict(weights_by_class(given))
         return super().fit(X, y, sample_weight)
 
     def _class_weights(self, targets: np.ndarray) -> Array | None:
@@ -433,9 +420,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
         self.classes_ = np.unique(np.array(list(self._seen)))
         self._single = len(self.classes_) <= 2
         known = self.classes_.tolist()
-        unknown = [label for label in self._factors if label not in known]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown}, which are not classes of y: {known}.")
+        weights_by_class(self._factors, known)
         if len(known) < 2:
             raise ValueError(f"y has one class only, {known[0]!r}: need two or more.")
         order = [self._seen[label] for label in known][1 if self._single else 0 :]

@@ -66,11 +66,11 @@ class PartitionedDesign(Design):
 
     def scores(self, weights: Array) -> Any:
         self.passes += 1
-        return self.each(_scores, self.tasks, weights=weights.astype(self.dtype))
+        return self.each(_product, self.tasks, name="scores", weights=weights.astype(self.dtype))
 
     def adjoint(self, dual: RowVector) -> Array:
         self.passes += 1
-        return np.asarray(self.reduce(_adjoint, self.tasks, dual))
+        return np.asarray(self.reduce(_product, self.tasks, dual, name="adjoint"))
 
     def band(self, curvature: RowVector, centre: Array, dual: RowVector) -> tuple[Array, Array]:
         self.passes += 1
@@ -109,12 +109,8 @@ def _visit(
     return rows.design.visit(weights, respond, *vectors, **shared)
 
 
-def _scores(rows: RowPieces, weights: Array) -> Array:
-    return rows.design.scores(weights)
-
-
-def _adjoint(rows: RowPieces, dual: Array) -> Array:
-    return rows.design.adjoint(dual)
+def _product(rows: RowPieces, *vectors: Array, name: str, **shared: Array) -> Array:
+    return np.asarray(getattr(rows.design, name)(*vectors, **shared))
 
 
 def _band(rows: RowPieces, curvature: Array, dual: Array, centre: Array) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -226,10 +227,6 @@ def _with_sizes(array: Any) -> Any:
     return array if known else array.copy().compute_chunk_sizes()
 
 
-def _length(rows: Matrix) -> int:
-    return int(rows.shape[0])
-
-
 def _tasks(collection: Any) -> list[Task]:
     # As they are: optimised, a frame may join partitions that must stay beside those of another.
     tasks = collection.to_delayed(optimize_graph=False)
@@ -240,7 +237,7 @@ def _failure(part: Part) -> Exception | None:
     """What keeps a partition from being computed, if anything does."""
     tasks = [task for task in part[1:] if task is not None]
     try:
-        compute(*[delayed(_length)(task) for task in tasks])
+        compute(*[delayed(attrgetter("shape"))(task) for task in tasks])
     except ClusterError:
         raise
     except Exception as error:

@@ -16,7 +16,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import STEEPEST, Calibration, Residuals
-from kitchensinks.law.values import Record, UnseenScores
+from kitchensinks.law.values import Record
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
@@ -188,8 +188,11 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
         raise ValueError(f"a spread of other columns than the {frozen.n_inputs} inputs")
     if state.law.trend is not None:
         _check_trend(state.law.trend, given, outputs)
-    if state.law.held is not None:
-        _check_unseen(state.law.held, outputs)
+    if (held := state.law.held) is not None:
+        for name in ("scores", "targets"):
+            _check_array(f"unseen {name}", getattr(held, name), (len(held.scores), outputs))
+        if held.weights is not None:
+            _check_array("unseen weights", held.weights, (len(held.scores),))
     _check_columns(state.columns, given, n_features_in)
     _check_answers(state, outputs)
 
@@ -214,14 +217,6 @@ def _check_columns(columns: Columns | None, given: int, n_features_in: int) -> N
         raise ValueError(f"n_features_in is {n_features_in} where {columns.n_given} is needed")
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
-
-
-def _check_unseen(held: UnseenScores, outputs: int) -> None:
-    """Raise an error unless there is a score of each output for each target."""
-    for name in ("scores", "targets"):
-        _check_array(f"unseen {name}", getattr(held, name), (len(held.scores), outputs))
-    if held.weights is not None:
-        _check_array("unseen weights", held.weights, (len(held.scores),))
 
 
 def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:

@@ -52,7 +52,12 @@ def distance_profile(
     if given.sparse:
         raise ValueError(f"basis={basis!r} has sparse features: need a dense one, or a pool size.")
     seed = seed_of(random_state)
-    points = _circle(100, seed) if rows is None else numeric_rows(densify(rows))
+    if rows is None:
+        # Uniform on the circle; a stream of their own, not the draw's.
+        angle = 2.0 * np.pi * Words(seed, 0, Stream.DISTANCE_PROFILE).uniform(100)
+        points = np.column_stack([np.cos(angle), np.sin(angle)])
+    else:
+        points = numeric_rows(densify(rows))
     if len(points) < 2:
         raise ValueError(f"rows of shape {points.shape}: need two or more, to have a pair.")
     resolved = given.resolve(points)
@@ -67,9 +72,3 @@ def distance_profile(
     return DistanceProfile(
         before[order], pdist(mapped)[order], np.sqrt(np.maximum(squares, 0.0))[order]
     )
-
-
-def _circle(count: int, seed: int) -> Floats:
-    """Independent uniform points of the unit circle; a stream of their own, not the draw's."""
-    angle = 2.0 * np.pi * Words(seed, 0, Stream.DISTANCE_PROFILE).uniform(count)
-    return np.column_stack([np.cos(angle), np.sin(angle)])

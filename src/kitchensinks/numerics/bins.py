@@ -98,7 +98,12 @@ def hash_tiles(
     begin: int,
     end: int,
 ) -> None:
-    """`bin_hashes` of the rows of `Tiles`.
+    """The 64-bit name of the bin of every row of `Tiles` in every grid.
+
+    cell_j = ⌊(x_j − u_j)/δ_j⌋ in float64 whatever the dtype of the rows; each cell is scrambled
+    and the bin's name is Σ_j scrambled_j·a_j mod 2⁶⁴ with the grid's odd random multipliers a_j:
+    two different bins share a name with probability about 2⁻⁶³. shift, rate = 1/δ, multiplier
+    (grids, d); out (grids, n) uint64.
 
     A column whose values in the tile all lie in one cell costs nothing for each row, one of two
     values costs only the rows with the rarer one, one of few cells a comparison for each border.
@@ -141,21 +146,6 @@ def hash_tiles(
                     for i in range(count):
                         cell = np.floor((np.float64(column[i]) - start) * pace)
                         names[i] += _name(cell, odd) - usual
-
-
-def bin_hashes(
-    rows: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
-) -> None:
-    """The 64-bit name of the bin of every row in every grid.
-
-    cell_j = ⌊(x_j − u_j)/δ_j⌋ in float64 whatever the dtype of the rows; each
-    cell is scrambled and the bin's name is Σ_j scrambled_j·a_j mod 2⁶⁴ with the
-    grid's odd random multipliers a_j: two different bins share a name with
-    probability about 2⁻⁶³.
-
-    rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (grids, n) uint64.
-    """
-    hash_tiles(*tiled(rows), shift, rate, multiplier, out)
 
 
 @looped(lambda rows, *_: row_tiles(len(rows), _NAMED))

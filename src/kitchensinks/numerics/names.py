@@ -139,12 +139,12 @@ def _found(own: AnyArray, name: Any) -> Any:
     return low if low < len(own) and own[low] == name else -1
 
 
-def _table(names: AnyArray, table: AnyArray, offsets: AnyArray, *_: AnyArray) -> AnyArray:
-    """Memory for the hash table of any grid."""
-    return np.empty(_room(np.diff(offsets).max(initial=0)), np.int32)
+def _memory(offsets: AnyArray, more: int = 0) -> AnyArray:
+    """Memory for the hash table of any grid, and `more` places."""
+    return np.empty(more + _room(np.diff(offsets).max(initial=0)), np.int32)
 
 
-@looped(lambda names, *_: len(names), scratch=_table)
+@looped(lambda names, *_: len(names), scratch=lambda names, table, offsets, *_: _memory(offsets))
 def find_columns(
     names: AnyArray,
     table: AnyArray,
@@ -207,12 +207,10 @@ def _add_few(
     return touched
 
 
-def _table_and_tile(names: AnyArray, table: AnyArray, offsets: AnyArray, *_: AnyArray) -> AnyArray:
-    """Memory for the places of a tile of rows, and for the hash table of any grid."""
-    return np.empty(_TILE + _room(np.diff(offsets).max(initial=0)), np.int32)
-
-
-@looped(lambda names, *_: names.shape[1], scratch=_table_and_tile)
+@looped(
+    lambda names, *_: names.shape[1],
+    scratch=lambda names, table, offsets, *_: _memory(offsets, _TILE),
+)
 def _add_many(
     names: AnyArray,
     table: AnyArray,

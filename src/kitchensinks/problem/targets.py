@@ -311,16 +311,20 @@ def _class_factors(given: object, labels: AnyArray, weights: Array) -> Array | N
                 f"{missing} have none here: give rows of every class, or a dict."
             )
         return np.asarray(weights.sum() / (len(weights) * weights))
+    own = weights_by_class(given, labels.tolist())
+    return np.array([float(own.get(label, 1.0)) for label in labels.tolist()])
+
+
+def weights_by_class(given: object, known: list[Any] | None = None) -> Mapping[Any, float]:
+    """`class_weight` where it is a dict, or an error; known: all classes, if they are known."""
     if not isinstance(given, Mapping):
         raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
-    known = labels.tolist()
-    unknown = [label for label in given if label not in known]
+    unknown = [] if known is None else [label for label in given if label not in known]
     if unknown:
         raise ValueError(f"class_weight names {unknown}, which are not classes of y: {known}.")
-    factors = np.array([float(given.get(label, 1.0)) for label in known])
-    if not (np.isfinite(factors).all() and (factors >= 0).all()):
+    if not all(math.isfinite(weight) and weight >= 0 for weight in map(float, given.values())):
         raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
-    return factors
+    return given
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,13 +83,10 @@ def _dot(kind: str, x: float, y: float, radius: int) -> str:
     return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 
-def bars(
-    label: str, names: Sequence[str], values: Sequence[float], errors: Sequence[float] | None = None
-) -> str:
+def bars(label: str, names: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
     """A horizontal bar for each name, with a line of one standard error to both sides."""
-    spread = errors or [0.0] * len(values)
-    low = min([0.0, *(v - e for v, e in zip(values, spread, strict=True))])
-    high = max([0.0, *(v + e for v, e in zip(values, spread, strict=True))])
+    low = min([0.0, *(v - e for v, e in zip(values, errors, strict=True))])
+    high = max([0.0, *(v + e for v, e in zip(values, errors, strict=True))])
     room, left = (high - low) or 1.0, 190
     width = _WIDTH - left - 80
 
@@ -97,7 +94,7 @@ def bars(
         return left + width * (value - low) / room
 
     parts = []
-    for place, (name, value, error) in enumerate(zip(names, values, spread, strict=True)):
+    for place, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
         y = 6 + 24 * place
         start, stop = sorted([at(0.0), at(value)])
         parts.append(_text(left - 8, y + 13, shortened(name, 22), "end"))

@@ -119,7 +119,7 @@ class Binning(Binned, WithGamma):
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
 
-        Names are those of `bin_hashes`, made of a few columns at a time in whole numbers that wrap
+        Names are those of `hash_tiles`, made of a few columns at a time in whole numbers that wrap
         at 2⁶⁴. A number for each grid is added, so that one table holds the names of all grids.
         """
         theta, table = draw.theta, self.table(draw.theta)

@@ -16,7 +16,6 @@ from numpy.typing import DTypeLike
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
 from kitchensinks.features.scaling import Scaler, Warp
-from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph, rename
 from kitchensinks.files.onnx.recipe import (
     TEXT,
@@ -29,7 +28,6 @@ from kitchensinks.files.onnx.recipe import (
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE
 from kitchensinks.state import State
-from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.disk import atomic
 
 Model = KitchenSinkClassifier | KitchenSinkRegressor
@@ -130,8 +128,8 @@ def _skl2onnx() -> Any:
 def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
-    types, columns = skl2onnx.common.data_types, _recipe(estimator)
-    inputs = {} if columns is None else table_inputs(columns)
+    types, columns = skl2onnx.common.data_types, estimator.state_.columns
+    inputs = {} if columns is None or columns.n_given else table_inputs(columns)
     initial = [
         (
             _COLUMN.format(k),
@@ -155,12 +153,6 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
         entry = model.metadata_props.add()
         entry.key, entry.value = name, text
     return bytes(model.SerializeToString())
-
-
-def _recipe(estimator: Model) -> Columns | None:
-    """The recipe of a model of tables."""
-    columns = estimator.state_.columns
-    return None if columns is None or columns.n_given else columns
 
 
 def _given(estimator: Model) -> int:
@@ -319,11 +311,9 @@ def _scores(graph: Graph, estimator: Model, inputs: list[Any]) -> str:
     unit, weights = model._narrow
     scores = graph.cast(frozen.draw.onnx_scores(graph, scaled, weights), np.float64)
     scores = graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
-    return scores if model.trend is None else _with_trend(graph, rows, model.trend, scores)
-
-
-def _with_trend(graph: Graph, rows: str, trend: Trend, scores: str) -> str:
-    """`Trend.values` of the rows as they come, added to the scores."""
+    if (trend := model.trend) is None:
+        return scores
+    # `Trend.values` of the rows as they come.
     own = graph.node("Gather", graph.cast(rows, np.float64), trend.places, axis=1)
     own = graph.node("Min", graph.node("Max", own, trend.low), trend.high)
     line = graph.node("MatMul", graph.node("Sub", own, trend.mean), trend.slopes)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -147,7 +147,7 @@ class _StackedSinks(Linked):
         raise NotImplementedError
 
 
-class StackedSinksRegressor(RegressorMixin, _StackedSinks):
+class StackedSinksRegressor(MultiOutputMixin, RegressorMixin, _StackedSinks):
     """L layers of random features for regression, trained layer by layer with convex fits.
 
     The rule. The rows are cut into L shares by their content. Layer 1 is a ridge fit of random
@@ -202,11 +202,6 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
         """f(x), shaped as the targets were."""
         scores = self._scores(X)
         return scores[:, 0] if self._one_output else scores
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 @borrowing(StackedSinksRegressor)
