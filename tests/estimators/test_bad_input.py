@@ -289,7 +289,9 @@ def test_labels_of_several_kinds_are_told_in_words(labels, message):
         (np.full(80, -1.0), r"sample_weight has negative entries \(the least is -1\)"),
         (np.zeros(80), r"sample_weight is zero for every row"),
         (np.ones(79), r"sample_weight"),
-        (np.full(80, np.nan), r"sample_weight contains NaN"),
+        (np.full(80, np.nan), r"sample_weight contains NaN.*finite number for each row"),
+        ([10**400, *[1] * 79], r"sample_weight has whole numbers beyond 1.8e\+308.*ratios"),
+        (["heavy"] * 80, r"sample_weight: could not convert.*'heavy'.*number for each row"),
         (np.ones((80, 2)), r"1D array"),
     ],
 )
@@ -406,6 +408,16 @@ def test_whole_numbers_beyond_float64_are_told_in_our_words():
         model.fit(rows, big)
     with pytest.raises(ValueError, match=r"X has whole numbers beyond 1.8e\+308.*divide them"):
         model.fit(pd.DataFrame({"a": big}), np.arange(40.0))
+
+
+def test_missing_values_of_pandas_in_an_array_are_missing_values():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    rows[::4, 1] = np.nan
+    objects = np.where(np.isnan(rows), pd.NA, rows.astype(object))
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0)
+    expected = model.fit(rows, rows[:, 0]).predict(rows)
+    np.testing.assert_array_equal(model.predict(objects), expected)
+    np.testing.assert_array_equal(model.fit(objects, rows[:, 0]).predict(rows), expected)
 
 
 def test_categories_that_are_tuples_are_told_in_our_words():

@@ -29,6 +29,7 @@ from kitchensinks.tables.arrays import (
     check_weights,
     describe,
     label_advice,
+    with_nan,
 )
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
@@ -301,6 +302,7 @@ def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool
         raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.
     finite = True if reset and sparse.issparse(X) else "allow-nan"
+    X = with_nan(X)
     with advice(tables=not hasattr(X, "columns"), rows=X):
         rows = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite

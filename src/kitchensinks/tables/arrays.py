@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -284,7 +285,20 @@ def numeric_weights(weights: Any, n_rows: int) -> AnyArray:
 
 def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
     """One weight ≥ 0 for each row, or an error; `positive`: at least one must not be 0."""
-    weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
+    try:
+        weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
+    except OverflowError:
+        raise ValueError(
+            f"sample_weight has whole numbers beyond {np.finfo(np.float64).max:.1e}, the largest "
+            "number of float64. Only their ratios count: divide all of them by a constant."
+        ) from None
+    except (TypeError, ValueError) as error:
+        told = str(error).splitlines()[0].rstrip(".")
+        if "contains" not in told and "convert" not in told and "float() argument" not in told:
+            raise
+        raise type(error)(
+            f"sample_weight: {told}. Need a finite number for each row; 0 leaves the row out."
+        ) from None
     if (weights < 0).any():
         raise ValueError(
             f"sample_weight has negative entries (the least is {weights.min():.3g}): "
@@ -300,6 +314,14 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
         )
     # Shares of the total weight would be zero, or lose their digits: the row counts nothing.
     return np.where(weights < _LEAST_SHARE * largest, 0.0, weights)
+
+
+def with_nan(rows: Any) -> Any:
+    """Arrays of Python objects with NaN in place of pandas.NA, which NumPy makes no number of."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(rows, np.ndarray) or rows.dtype != object:
+        return rows
+    return np.where(pandas.isna(rows), np.nan, rows)
 
 
 def densify(rows: Matrix) -> AnyArray:
