@@ -108,15 +108,25 @@ def test_leaves_are_those_of_scikit_learn():
     )
     draw = basis.draw(0, 6, 1, np.float32)
     np.testing.assert_array_equal(basis.bin_names(draw.theta, rows)[0], tree.apply(rows))
-    assert _depth(*(draw.theta[name] for name in ("column", "below", "above"))) == tree.get_depth()
+    column, _, below, above = basis.nodes()
+    assert _depth(column, below, above) == tree.get_depth()
 
 
 def test_every_tree_comes_once_before_any_comes_again():
     count = len(TREES.column)
     draw = TREES.draw(3, 4, 3 * count)
-    for part in range(3):
-        cuts = draw.theta["cut"][part * count : (part + 1) * count]
-        np.testing.assert_array_equal(np.sort(cuts, axis=0), np.sort(np.asarray(TREES.cut), axis=0))
+    for trees in draw.theta["tree"].reshape(3, count):
+        np.testing.assert_array_equal(np.sort(trees), np.arange(count))
+
+
+@pytest.mark.parametrize("draws", [3, 5, 13])
+def test_scores_of_trees_that_come_again_are_those_of_their_features(draws):
+    rng = np.random.default_rng(0)
+    rows, new = rng.normal(size=(40, 4)), rng.normal(size=(9, 4))
+    draw = TREES.draw(3, 4, draws, np.float64).tabulate([rows])
+    weights = rng.normal(size=(draw.n_columns, 2))
+    expected = draw.scale * (draw.features(new) @ weights)
+    np.testing.assert_allclose(draw.scorer(weights)(new), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kitchensinks.features.bases.base import Universal
-from kitchensinks.features.bases.binned import Binned, Names
-from kitchensinks.features.bases.draw import Draw, Graph, Theta
+from kitchensinks.features.bases.binned import Binned, BinTable, Names
+from kitchensinks.features.bases.draw import Draw, Graph, Scorer, Theta
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import leaf_names
 from kitchensinks.numerics.words import Words
@@ -45,7 +45,7 @@ class Trees(Binned):
     below: AnyArray
     above: AnyArray
 
-    drawn = ("column", "cut", "below", "above")
+    drawn = ("tree",)
     part = "tree"
     rescales = False
     universal = Universal(False, "The leaves of given trees are finitely many.")
@@ -96,29 +96,35 @@ class Trees(Binned):
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         self.check_in(n_inputs)
-        nodes = self.nodes()
-        order = words.permutation(len(nodes[0]))
-        return {name: part[order] for name, part in zip(self.drawn, nodes, strict=True)}
+        return {"tree": words.permutation(len(self.column))}
 
     def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
-        nodes = [theta[name] for name in self.drawn]
         # More draws than trees have some of them again, each of which rows go down once.
-        first: dict[bytes, int] = {}
-        keys = (b"".join(part[t].tobytes() for part in nodes) for t in range(len(nodes[0])))
-        places = np.array([first.setdefault(key, len(first)) for key in keys])
-        if len(first) == len(places):
-            leaf_names(rows, *nodes, names)
-            return
-        each = np.unique(places, return_index=True)[1]
-        leaves = np.empty((len(each), len(rows)), dtype=names.dtype)
-        leaf_names(rows, *(part[each] for part in nodes), leaves)
+        trees, places = np.unique(theta["tree"], return_inverse=True)
+        nodes = self.nodes()
+        if len(trees) < len(self.column):
+            nodes = tuple(part[trees] for part in nodes)
+        leaves = np.empty((len(trees), len(rows)), dtype=names.dtype)
+        leaf_names(rows, *nodes, leaves)
         np.take(leaves, places, axis=0, out=names, mode="clip")
+
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
+        """Draws of the same tree have the same leaves, so that their weights are added."""
+        table = self.table(theta)
+        trees, first, places = np.unique(theta["tree"], return_index=True, return_inverse=True)
+        each = BinTable([table.parts[draw] for draw in first])
+        merged = np.zeros((len(each.names), weights.shape[1]))
+        for draw, place in enumerate(places):
+            own = slice(*each.offsets[place : place + 2])
+            merged[own] += weights[slice(*table.offsets[draw : draw + 2])]
+        return super().scorer({"tree": trees, "table": each}, merged)
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """All trees of a row go down by one level at a time; leaves lead to themselves."""
-        theta, table = draw.theta, self.table(draw.theta)
-        column, cut, below, above = (theta[name] for name in self.drawn)
+        table = self.table(draw.theta)
+        column, cut, below, above = (part[draw.theta["tree"]] for part in self.nodes())
         n_trees, n_nodes = column.shape
+        levels = _depth(column, below, above)
         first = n_nodes * np.arange(n_trees)[:, None]
         leaf = column < 0
         below, above = (
@@ -130,7 +136,7 @@ class Trees(Binned):
         n_rows = graph.node("Shape", rows, start=0, end=1)
         shape = graph.node("Concat", n_rows, np.array([n_trees]), axis=0)
         node = graph.node("Expand", first.T.astype(np.int64), shape)
-        for _ in range(_depth(column, theta["below"], theta["above"])):
+        for _ in range(levels):
             entry = graph.node("GatherElements", rows, graph.node("Gather", flat, node), axis=1)
             low = graph.node("LessOrEqual", entry, graph.node("Gather", cut.ravel(), node))
             children = (graph.node("Gather", child, node) for child in (below, above))
@@ -143,7 +149,7 @@ class Trees(Binned):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         self.check_in(rows.shape[1])
-        theta = dict(zip(self.drawn, self.nodes(), strict=True))
+        theta = {"tree": np.arange(len(self.column))}
         kernel = np.zeros((len(rows), len(others)))
         own, other = self.bin_names(theta, rows), self.bin_names(theta, others)
         for mine, theirs in zip(own, other, strict=True):
