@@ -92,7 +92,8 @@ class Team:
             self._pool.shutdown()
 
 
-_ALONE = Team(1)
+# No team, and one that starts no threads.
+_ALONE, _ONE = Team(1), Team(1)
 _TEAM: ContextVar[Team] = ContextVar("kitchensinks_team", default=_ALONE)
 
 
@@ -125,7 +126,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
     count = available() if n_jobs is None else n_jobs
     count = count if count > 0 else max(1, available() + 1 + count)
     # To count the cores takes as long as to predict one row.
-    team = Team(1 if count == 1 else min(count, cores()))
+    team = _ONE if count == 1 else Team(min(count, cores()))
     token = _TEAM.set(team)
     try:
         with single_blas():

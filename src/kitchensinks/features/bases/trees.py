@@ -99,14 +99,16 @@ class Trees(Binned):
         return {"tree": words.permutation(len(self.column))}
 
     def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
-        # More draws than trees have some of them again, each of which rows go down once.
-        trees, places = np.unique(theta["tree"], return_inverse=True)
-        nodes = self.nodes()
-        if len(trees) < len(self.column):
-            nodes = tuple(part[trees] for part in nodes)
-        leaves = np.empty((len(trees), len(rows)), dtype=names.dtype)
-        leaf_names(rows, *nodes, leaves)
-        np.take(leaves, places, axis=0, out=names, mode="clip")
+        own, nodes = theta["tree"], self.nodes()
+        if len(own) > len(self.column):
+            # Some trees come again: rows go down each of them once.
+            leaves = np.empty((len(self.column), len(rows)), dtype=names.dtype)
+            leaf_names(rows, *nodes, leaves)
+            np.take(leaves, own, axis=0, out=names, mode="clip")
+            return
+        if not np.array_equal(own, np.arange(len(self.column))):
+            nodes = tuple(part[own] for part in nodes)
+        leaf_names(rows, *nodes, names)
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """Draws of the same tree have the same leaves, so that their weights are added."""
