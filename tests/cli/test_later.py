@@ -11,6 +11,9 @@ from kitchensinks.cli import compare
 from kitchensinks.cli.compare import Entry
 from tests.cli.conftest import write
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 QUICK = ["--effort", "quick"]
 
 

@@ -19,6 +19,9 @@ from kitchensinks.law import find
 from kitchensinks.tables.keys import hold_out, row_keys
 from tests.cli.conftest import rows_of, write
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 
 def read(path):
     from pyarrow import csv, parquet

@@ -16,6 +16,9 @@ from kitchensinks.tables import table as tables
 from kitchensinks.tables.encoders import Means
 from kitchensinks.tables.means import FOLDS, fold_of, learn_means
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 N_ROWS = 600
 
 

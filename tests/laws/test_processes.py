@@ -9,6 +9,9 @@ from joblib import Parallel, delayed
 
 import kitchensinks as ks
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 # Seconds after which a process that has not answered counts as hanging.
 LONGEST = 120
 RNG = np.random.default_rng(0)
