@@ -113,7 +113,6 @@ CUSTOM = ks.Custom(
 )
 
 
-@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize(
     ("basis", "law"),
     [
