@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.little import little_work
+
 # Examples of a property, unless a test says how many; a busy machine may take its time for one.
 settings.register_profile("suite", max_examples=40, deadline=None)
 settings.load_profile("suite")
@@ -54,11 +56,18 @@ def many_cores() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Laws of few rows are compared by two folds, for tests that no choice of a law matters to."""
-    for name, value in (("FOLDS", 2), ("FEWER_FOLDS", 2), ("TWICE", 0)):
-        monkeypatch.setattr(f"kitchensinks.law.constants.{name}", value)
+@pytest.fixture(name="little_work")
+def _little_work(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Laws are learned with little work, for tests that no choice of a law matters to.
+
+    In a module of such tests, one that needs the usual work is marked so. A fixture of a module
+    that fits enters `little_work` itself.
+    """
+    if request.node.get_closest_marker("usual_work"):
+        yield
+    else:
+        with little_work():
+            yield
 
 
 def pytest_collection_finish() -> None:

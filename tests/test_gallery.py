@@ -14,6 +14,7 @@ def marked(path):
     return pytest.param(path, marks=slow, id=path.stem)
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("path", list(map(marked, EXAMPLES)))
 def test_example_runs_and_draws(path, tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -16,12 +16,12 @@ import pandas as pd
 import kitchensinks as ks
 
 # %%
-# A Parquet file of 200,000 rows stands in for a large one. Its features would take 400 MB.
+# A Parquet file of 100,000 rows stands in for a large one. Its features would take 200 MB.
 
 rng = np.random.default_rng(0)
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name) / "rows.parquet"
-frame = pd.DataFrame(rng.normal(size=(200_000, 3)).astype("float32"), columns=list("abc"))
+frame = pd.DataFrame(rng.normal(size=(100_000, 3)).astype("float32"), columns=list("abc"))
 frame["target"] = np.sin(2 * frame.a) * frame.b + 0.5 * frame.c**2 + rng.normal(0, 0.2, len(frame))
 frame.to_parquet(path)
 print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
@@ -33,7 +33,7 @@ table = ks.open_table(path)
 model = ks.KitchenSinkRegressor(
     ks.Fourier(),
     n_components=500,
-    solver=ks.Solver(memory_budget=200_000_000),
+    solver=ks.Solver(memory_budget=100_000_000),
     random_state=0,
 ).fit(table, "target")
 print(model.plan_)

@@ -51,7 +51,7 @@ class Size(NamedTuple):
     grid: int = 90
 
 
-QUICK = Size(n_components=60, curve=(15, 60), n_train=200, n_test=500, n_real=400, grid=40)
+QUICK = Size(n_components=60, curve=(15, 60), n_train=200, n_test=300, n_real=150, grid=20)
 
 
 class Fit(NamedTuple):

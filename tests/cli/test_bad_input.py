@@ -253,6 +253,7 @@ def test_an_effort_is_for_learning(refused, train, tmp_path):
     assert "--effort 'quick' is for --basis learned" in said
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("verb", ["predict", "score", "info", "export"])
 @pytest.mark.parametrize("harm", ["cut", "bytes", "newer", "folder", "none"])
 def test_a_model_file_that_cannot_be_read(verb, harm, refused, workshop, tmp_path):

@@ -1,6 +1,7 @@
 """`sinks fit` on Dask: the model of a fit without it, and errors that say what to do."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ import kitchensinks as ks
 from kitchensinks.cli.cluster import ClusterSource
 from tests.cli.conftest import rows_of, write
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture
@@ -27,8 +28,14 @@ def fit(sinks, data, out, *options):
     return sinks("fit", data, "--target", "kind", "--out", out, "--json", *given, *options)
 
 
-def test_a_folder_of_parquet_on_two_workers(sinks, folder, tmp_path):
-    """The law that was scored, fitted to all rows as without a cluster; the model takes tables."""
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_folder_of_parquet_on_two_workers(sinks, folder, tmp_path, monkeypatch, processes):
+    """The law that was scored, fitted to all rows as without a cluster; the model takes tables.
+
+    The workers are threads, because processes take long to start: `tests/execution` has some.
+    """
+    start = distributed.LocalCluster
+    monkeypatch.setattr(distributed, "LocalCluster", partial(start, processes=processes))
     out = tmp_path / "dask.sinks"
     code, said, notes = fit(sinks, folder / "*.parquet", out, "--dask", "local:2")
     assert code == 0, notes

@@ -107,6 +107,7 @@ def test_values_of_the_table_are_data_and_never_markup(address):
     assert found["tested"] > 0.8
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_basis_is_drawn(name):
     found = Explorer().fit({"basis": name, "components": "40", "set": "sine"})

@@ -11,6 +11,9 @@ from kitchensinks.cli import compare
 from kitchensinks.cli.compare import Entry
 from tests.cli.conftest import write
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 QUICK = ["--effort", "quick"]
 
 
@@ -44,6 +47,7 @@ def test_the_latest_rows_are_held_out_to_learn_and_to_score(sinks, sales, tmp_pa
     assert facts["validation"]["r2"] > 0.5
 
 
+@pytest.mark.usual_work
 def test_whole_groups_are_held_out(sinks, sales, tmp_path):
     facts, model = fitted(sinks, sales, tmp_path, "--groups", "shop", "--drop", "shop")
     held = [one.what for one in model.law_.record.trials if one.stage == "split"]

@@ -19,6 +19,9 @@ from kitchensinks.law import find
 from kitchensinks.tables.keys import hold_out, row_keys
 from tests.cli.conftest import rows_of, write
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 
 def read(path):
     from pyarrow import csv, parquet
@@ -399,6 +402,7 @@ def test_comparing_numbers(sinks, workshop, tmp_path):
     assert best["fourier"] < best["linear ridge"]
 
 
+@pytest.mark.usual_work
 @pytest.mark.slow
 def test_adult_with_no_option_but_the_target(sinks, data_folder, tmp_path):
     """RBFSampler + Ridge gets 15.2 to 15.5 %, AdaBoost stumps 14.3 to 14.7 %."""

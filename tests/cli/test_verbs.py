@@ -66,6 +66,7 @@ WRITES = {
 DRAWS = {"fit", "predict", "score", "compare"}
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("verb", WORDS)
 def test_a_verb_in_a_terminal_and_without_one(verb, workshop, tmp_path, sinks, terminal):
     if verb == "export":

@@ -16,6 +16,7 @@ LOSSES = ["squared", "hinge", "squared_hinge", "logistic", "exponential"]
 CANCER = load_breast_cancer(return_X_y=True)
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize(
     "names",
     [

@@ -144,6 +144,7 @@ EXTREME = {
 FEW = {"n_components": 15, "solver": ks.Solver(max_iter=10)}
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", EXTREME)
 @EVERY

@@ -83,6 +83,7 @@ def test_bins_in_a_frame_are_refused_by_scikit_learn():
         bins.fit_transform(X)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_halving_searches_over_nested_parameters():
     """The number of components is the resource, or the number of rows."""
     model = ks.KitchenSinkRegressor(ks.Fourier(), random_state=0)

@@ -123,6 +123,7 @@ def test_several_outputs_have_their_own_intervals():
         np.testing.assert_allclose(upper[:, output, 1], alone.upper, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("name", FITS)
 def test_intervals_survive(name, tmp_path):
     rows, values = noisy(600)

@@ -18,7 +18,7 @@ X[:, 3] = RNG.random(240) < 0.7
 Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 3]
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 NAMES = ["a", "b", "c", "d"]
-pytestmark = pytest.mark.usefixtures("two_folds")
+pytestmark = pytest.mark.usefixtures("little_work")
 
 
 def models():

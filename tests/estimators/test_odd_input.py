@@ -30,14 +30,14 @@ def classifier():
 
 
 @pytest.fixture(autouse=True)
-def no_warnings_of_few_rows(two_folds):
+def no_warnings_of_few_rows(little_work):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 @pytest.fixture
-def expected(two_folds):
+def expected(little_work):
     return fitted_once()
 
 

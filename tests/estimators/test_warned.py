@@ -52,6 +52,7 @@ def test_few_rows(kind, told):
     check(told, "the plain law of")
 
 
+@pytest.mark.usefixtures("little_work")
 @BOTH
 def test_copied_rows(kind, told):
     kind(QUICK, 50, random_state=0).fit(X[PLACES], targets(kind)[PLACES])

@@ -65,6 +65,7 @@ def test_rounding_of_sums_is_taken_away_as_in_memory():
     assert np.sqrt(np.mean(off**2)) < 1e-2
 
 
+@pytest.mark.usefixtures("little_work")
 def test_a_learned_law_warns_of_no_rounding():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 2))
@@ -85,6 +86,7 @@ def test_one_row_with_weight_is_told_as_in_memory(rows, values):
             regressor(n_components=20).fit(X, y, sample_weight=own)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_many_copies_are_said_where_a_law_is_learned(rows, values):
     few = slice(0, 240)
     X, y = spread_out(np.tile(rows[few], (5, 1)), np.tile(values[few], 5))

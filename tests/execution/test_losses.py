@@ -140,6 +140,7 @@ def test_the_law_is_learned_from_a_sample(rows, values):
     np.testing.assert_allclose(again.model_.weights, model.model_.weights)
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("given", [True, False], ids=["law of another fit", "learned"])
 def test_no_row_is_clipped_to_the_range_of_a_sample(given, monkeypatch):
     """The range was that of at most 2000 rows, or of those that the law was learned from."""

@@ -168,6 +168,7 @@ def test_a_checkpoint_of_another_fit_is_refused_with_the_difference(name, tmp_pa
     np.testing.assert_array_equal(first.model_.weights, again.model_.weights)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_a_checkpoint_of_other_groups_is_refused(tmp_path):
     model = regressor(basis=ks.Learned(ks.Fourier(), "quick"))
     model.fit(X[:300], Y[:300], checkpoint=Checkpoint(tmp_path), groups=np.arange(300) % 9)

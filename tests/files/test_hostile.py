@@ -162,6 +162,7 @@ def test_a_calibration_that_no_fit_has_is_refused(name, path):
     refuses(path)
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("name", ["scales", "importances"])
 def test_a_record_of_a_law_is_made_of_finite_numbers(name, path):
     rng = np.random.default_rng(0)

@@ -13,6 +13,9 @@ from kitchensinks.law import constants
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import MISSING_WORDS
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 skl2onnx = pytest.importorskip("skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 

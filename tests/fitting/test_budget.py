@@ -70,6 +70,7 @@ def test_a_gram_that_is_asked_for_is_refused_beyond_the_budget(sparse):
     assert make_plan(Shape(100_000, 1000, sparse, 1e8, 1e9, 4), settings).solver == "direct"
 
 
+@pytest.mark.usefixtures("little_work")
 def test_deviations_of_a_default_model_are_given_or_refused_with_advice_that_works():
     learned = Learned(ks.Binning(), effort="quick")
     model = ks.KitchenSinkRegressor(learned, 100, random_state=0).fit(ROWS, TARGETS)

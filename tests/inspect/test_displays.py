@@ -10,6 +10,9 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import kitchensinks as ks
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 ROWS, VALUES = load_diabetes(return_X_y=True)
 
 

@@ -27,7 +27,7 @@ FRAME = pd.DataFrame(
     }
 )
 PRICE = FRAME["size"] + 2.0 * (FRAME["town"] == "Kiel") + FRAME["age"].fillna(0.0) ** 2
-pytestmark = pytest.mark.usefixtures("two_folds")
+pytestmark = pytest.mark.usefixtures("little_work")
 
 
 def fourier(kind=ks.KitchenSinkRegressor, **given):

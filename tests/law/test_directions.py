@@ -149,6 +149,7 @@ def test_rows_without_weight_to_speak_of_do_not_turn_the_others():
     assert np.sum(spread.warp.rotation[3:] ** 2) < 1e-6 * np.sum(spread.warp.rotation**2)
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("count", [1, 40])
 @pytest.mark.parametrize("basis", [None, ks.Binning(), ks.Fourier()], ids=repr)
 def test_components_that_are_asked_for_are_taken(basis, count, monkeypatch):

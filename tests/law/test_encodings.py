@@ -51,6 +51,7 @@ def test_the_encoding_of_an_earlier_fit_is_taken_again():
     assert isinstance(plain.columns.encoders[0], Category)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_text_that_repeats_in_one_fit_alone_is_encoded_as_in_the_first_one():
     """50 words of 10 rows each are categories; without some of the rows they are free text."""
     words = np.array([f"word {k} of many" for k in range(50)])[np.arange(510) % 50]
@@ -81,6 +82,7 @@ def test_several_outputs_have_indicators():
     assert encode(found, targets, None, "regression") is found
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("levels", [30, 200, 1500])
 def test_text_and_categories_of_the_same_values_give_the_same_model(levels):
     """Whether each value has two hundred rows or four."""

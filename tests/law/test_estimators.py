@@ -92,6 +92,7 @@ def test_a_prediction_depends_on_its_row_alone(learned):
     assert alone.std() > 0.1
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("basis", [ks.Binning(), ks.Fourier("laplacian"), ks.Fourier(), ks.ReLU()])
 def test_a_basis_given_keeps_its_kind(basis, tmp_path):
     model = ks.KitchenSinkRegressor(quick(basis), 60, random_state=0).fit(X, Y)
@@ -131,6 +132,7 @@ def test_any_smooth_basis_is_given_a_law(basis, law):
     assert 1 - scores[1] < 0.5 * (1 - scores[0])
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 def test_classes_probabilities_and_losses(loss):
     labels = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.3, 0.3])]
@@ -180,6 +182,7 @@ def test_a_row_is_never_predicted_by_its_copy():
     assert scores[1] > scores[0] - 0.03
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("unit", [1.0, 1e6])
 def test_outputs_count_the_same_whatever_their_units(unit):
     both = np.column_stack([Y, unit * X[:, 3]])
@@ -200,6 +203,7 @@ def test_heavy_tails_and_outliers_do_no_harm(columns):
     assert model.score(heavy[600:], target[600:]) > 0.7
 
 
+@pytest.mark.usefixtures("little_work")
 def test_batches_are_fitted_together():
     model = ks.KitchenSinkRegressor(QUICK, random_state=0).partial_fit(X, Y)
     model.partial_fit(X_NEW[:300], Y_NEW[:300])
@@ -335,6 +339,7 @@ def test_noise_of_unequal_weights_is_too():
         ks.KitchenSinkRegressor(QUICK, random_state=3).fit(X, noise, sample_weight=weights)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_settings_can_be_searched(tmp_path):
     """Each setting reaches the law: the folds have the scores of fits with the setting given."""
     seconds, fitted, held = [1e-6, 0.1], np.arange(600), np.arange(600, 700)

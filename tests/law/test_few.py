@@ -146,6 +146,7 @@ def _of_columns(columns):
     return warp(spread_of(rows, None), rows, 0), scales
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("basis", [ks.Fourier(), ks.Fourier("laplacian"), ks.Binning()], ids=repr)
 def test_what_is_asked_for_is_obeyed(basis):
     model = ks.KitchenSinkRegressor(ks.Learned(basis), 40, random_state=0).fit(X[:120], Y[:120])
@@ -158,6 +159,7 @@ def test_what_is_asked_for_is_obeyed(basis):
     }
 
 
+@pytest.mark.usefixtures("little_work")
 def test_members_and_alpha_are_obeyed():
     learned = ks.Learned(members=2)
     model = ks.KitchenSinkRegressor(learned, random_state=0, alpha=1e-3).fit(X[:400], Y[:400])
@@ -165,6 +167,7 @@ def test_members_and_alpha_are_obeyed():
     assert model.alpha_ == pytest.approx(1e-3)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_fewer_draws_than_columns_are_no_linear_model():
     rows = RNG.normal(size=(80, 20))
     model = ks.KitchenSinkRegressor(n_components=10, random_state=0).fit(rows, rows.sum(axis=1))
@@ -172,6 +175,7 @@ def test_fewer_draws_than_columns_are_no_linear_model():
     assert not any("linear" in trial.what for trial in model.law_.record.trials)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_threads_change_nothing():
     fits = [
         ks.KitchenSinkRegressor(random_state=0, n_jobs=jobs).fit(X[:90], Y[:90]) for jobs in (1, 2)

@@ -165,6 +165,7 @@ def test_wide_tables_may_be_taken_as_they_come():
 NOT_ASKED = [{}, {"stages": True, "stream": True}, {"stages": True, "n_components": 50}]
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize(
     ("classes", "others"),
     [(False, NOT_ASKED[:1]), (True, NOT_ASKED[1:])],
@@ -202,6 +203,7 @@ def test_effort_is_counted_work():
     assert repr(same) == repr(laws["default"])
 
 
+@pytest.mark.usefixtures("little_work")
 def test_columns_of_zeros_and_ones_have_one_map():
     """Every map leaves them as they are; one column of numbers beside them brings the others."""
     rows = (BATCH.rows > 0.0).astype(float)
@@ -279,6 +281,7 @@ def test_what_would_begin_late_is_left_out():
 # -- a law: learn once, fit twice ---------------------------------------------------------
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("basis", [ks.Binning(), ks.Fourier()], ids=repr)
 def test_a_law_is_taken_for_other_rows(basis):
     request = replace(REQUEST, n_components=40)

@@ -16,6 +16,9 @@ from kitchensinks.tables import table as tables
 from kitchensinks.tables.encoders import Means
 from kitchensinks.tables.means import FOLDS, fold_of, learn_means
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 N_ROWS = 600
 
 
@@ -234,6 +237,7 @@ def test_tables_go_through_fit_predict_and_files(kind, plain, tmp_path):
     np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(other), model.predict(other))
 
 
+@pytest.mark.usual_work
 def test_the_encoding_is_chosen_by_its_error():
     """Many categories with one law each: by their means; a class that is the xor of two: not."""
     rng = np.random.default_rng(0)

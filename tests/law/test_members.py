@@ -17,6 +17,9 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
 from tests.catalogue import MEMBERS, extreme_and_random_rows
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 ROWS = np.random.default_rng(0).normal(size=(600, 4))
 TARGETS = np.sin(2 * ROWS[:, 0]) * ROWS[:, 1]
 NEW = np.random.default_rng(1).normal(size=(300, 4))

@@ -22,6 +22,9 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 QUICK = ks.Learned(steps=4, batch=64, seconds=0.03, members=1)
 COUNTED = np.arange(1000)
 
@@ -212,6 +215,7 @@ def test_arrays_have_places_and_no_names(learned):
         ks.KitchenSinkRegressor(ks.Learned(**learned)).fit(X, X[:, 0])
 
 
+@pytest.mark.usual_work
 def test_a_group_is_not_learned_by_heart():
     """The targets of a group are alike for no reason: held-out groups show that, runs do not."""
     rng = np.random.default_rng(0)

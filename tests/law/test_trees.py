@@ -87,6 +87,7 @@ def test_the_law_is_fitted_again_as_it_is(model):
     )
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("loss", ["logistic", pytest.param("hinge", marks=pytest.mark.slow)])
 def test_other_losses_have_none(loss):
     """They choose their ridge on rows that the trees have seen."""
@@ -161,6 +162,7 @@ def test_a_tree_that_is_drawn_again_has_the_same_leaves():
     assert len(np.unique(apart, axis=0)) == 2
 
 
+@pytest.mark.usefixtures("little_work")
 def test_a_law_from_a_file_calibrates_as_the_one_that_was_learned(model, tmp_path):
     ks.save(model, tmp_path / "model.sinks")
     stored = ks.load(tmp_path / "model.sinks").law_

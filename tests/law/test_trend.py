@@ -55,6 +55,7 @@ def _goes_on(model):
     assert model.law_.trend.places.tolist() == [0]
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("loss", ["huber", "quantile"])
 def test_losses_of_differences_have_trends(loss):
     model = ks.KitchenSinkRegressor(QUICK, loss=loss, random_state=0).fit(*line(1500))
@@ -86,6 +87,7 @@ def test_nothing_goes_on_where_the_function_bends_back_or_levels_off():
         )
 
 
+@pytest.mark.usefixtures("little_work")
 def test_classes_and_fits_without_intercept_have_no_trend():
     X, y = line(900)
     labels = ks.KitchenSinkClassifier(QUICK, random_state=0).fit(X, y > 2.5)
@@ -94,6 +96,7 @@ def test_classes_and_fits_without_intercept_have_no_trend():
     assert through_zero.law_.trend is None
 
 
+@pytest.mark.usefixtures("little_work")
 def test_several_outputs_have_slopes_of_their_own():
     X, y = line(1500)
     both = np.column_stack([y, 1e3 - 100 * y])
@@ -109,6 +112,7 @@ def test_the_record_tells_of_the_trend(model):
     assert tried[1].error < 0.2 * tried[0].error
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 def test_a_trend_is_named_by_its_columns(missing, tmp_path):
     """Complete frames of numbers have no recipe, those with missing values one by places."""
@@ -164,6 +168,7 @@ def test_a_file_with_a_trend_that_makes_no_sense_is_refused(model, tmp_path, har
         ks.load(tmp_path / "model.sinks")
 
 
+@pytest.mark.usefixtures("little_work")
 def test_a_stream_and_a_law_that_is_fitted_again_keep_the_trend():
     X, y = line(2000)
     law = ks.Learned(ks.Fourier(), steps=6, batch=64, seconds=0.05)
@@ -185,6 +190,7 @@ def test_a_law_is_fitted_again_to_targets_of_any_size(model):
     assert again.predict([[2.0, 0.5]])[0] == pytest.approx(10.0, abs=0.5)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_dask_has_the_same_trend():
     pytest.importorskip("distributed")
     import dask.array as da
@@ -254,6 +260,7 @@ def test_a_trend_of_blocks_is_that_of_all_rows():
     np.testing.assert_allclose(one.values(rows), expected, atol=1e-12)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_mixed_tables_have_trends():
     rng = np.random.default_rng(0)
     date = pd.date_range("2020-01-01", periods=1600, freq="D")

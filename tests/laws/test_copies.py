@@ -172,6 +172,7 @@ def test_a_weight_is_as_many_copies():
     np.testing.assert_array_equal(copied.own, weighted.own)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_rows_that_are_there_forty_times_are_copies():
     """As often as rows of few values are there: but those are not all there equally often."""
     rows, targets = numbers(200, 0)

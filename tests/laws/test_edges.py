@@ -42,6 +42,7 @@ def test_written_files_follow_the_umask(mask, tmp_path):
         assert stat.S_IMODE(os.stat(name).st_mode) == 0o666 & ~mask
 
 
+@pytest.mark.usefixtures("little_work")
 @pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning(), QUICK], ids=repr)
 def test_targets_at_the_ends_of_the_range_are_fitted_in_units_of_their_own(basis):
     signs = np.where(MORE[:, 0] + 0.5 * RNG.normal(size=len(MORE)) > 0, 1.0, -1.0)
@@ -101,6 +102,7 @@ def test_a_tolerance_below_rounding_ends_after_few_steps(loss, ball):
     assert model.gap_ < 1e-5 * model.objective_
 
 
+@pytest.mark.usefixtures("little_work")
 def test_kinked_losses_of_a_learned_law_stop_early_without_a_warning():
     """They stop at one percent (docs/fitting.md), and `converged_` says whether that was `tol`."""
     rows = MORE[:300]
@@ -128,6 +130,7 @@ def test_converged_is_about_the_scores_before_the_level_of_a_quantile_is_set():
     assert build(ks.KitchenSinkRegressor, n_components=60, alpha=0.0).fit(FEW, NOISY).gap_ < 1e-6
 
 
+@pytest.mark.usefixtures("little_work")
 def test_fits_in_other_threads_have_the_same_bits():
     def predictions(seed):
         model = ks.KitchenSinkRegressor(QUICK, random_state=seed)

@@ -13,6 +13,9 @@ from kitchensinks.state import remembered
 from kitchensinks.state.remembered import Kept
 from kitchensinks.state.streams import Waiting, learned_from
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 KINDS = [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier]
 BASES = [None, ks.Fourier(), ks.Binning()]
 # Each kind with nothing chosen, and with one of the bases.
@@ -55,7 +58,6 @@ def cuts(n_rows, count, first=0):
     return np.array_split(np.arange(first, n_rows), count)
 
 
-@pytest.mark.usefixtures("two_folds")
 @every_pair
 def test_a_stream_does_not_depend_on_how_it_is_cut(kind, basis):
     """The law is that of the first rows, the weights are those of all rows.
@@ -77,6 +79,7 @@ def test_a_stream_that_has_reached_a_step_is_one_fit(basis):
     np.testing.assert_array_equal(stream.predict(NEW), whole.predict(NEW))
 
 
+@pytest.mark.usual_work
 @every_pair
 def test_rows_after_a_fit_are_fitted_under_its_law(kind, basis):
     values, truth = targets_of(kind), targets_of(kind, TRUTH)
@@ -107,6 +110,7 @@ def test_other_losses_are_fitted_to_all_rows(kind, loss):
     assert np.sqrt(np.mean(apart**2)) < 0.1 * np.std(whole.model_.scores(NEW))
 
 
+@pytest.mark.usual_work
 def test_weights_count_as_copies_and_sparse_rows_stay_sparse():
     weights = np.random.default_rng(0).integers(0, 3, 1000).astype(float)
     rows = sparse.csr_array(np.maximum(ROWS, 0.0))
@@ -153,6 +157,7 @@ def test_a_model_without_its_rows_is_small_and_says_what_is_missing(tmp_path):
         model.partial_fit(ROWS, VALUES)
 
 
+@pytest.mark.usual_work
 def test_rows_of_the_caller_are_copied():
     rows, values = ROWS.copy(), VALUES.copy()
     model = make(basis=ks.Binning()).fit(rows, values)
@@ -185,6 +190,7 @@ def test_a_value_that_is_missing_for_the_first_time_is_the_mean():
     np.testing.assert_array_equal(one.predict(NEW), other.predict(NEW))
 
 
+@pytest.mark.usual_work
 def test_more_rows_than_are_kept_are_summed(monkeypatch):
     monkeypatch.setattr(remembered, "KEPT_ENTRIES", 3 * 800)
     stream = in_batches(make(), cuts(600, 2))

@@ -11,6 +11,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import kitchensinks as ks
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 QUICK = ks.Learned(effort="quick", members=2)
 KINDS = [ks.KitchenSinkClassifier, ks.KitchenSinkRegressor]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -62,6 +65,7 @@ def same_answers(one, other, X, rows=None):
     assert np.abs(mine - theirs).mean() < 0.02 * mine.std()
 
 
+@pytest.mark.usual_work
 @every_kind
 def test_default_is_a_learned_law(kind):
     X, y = table(kind)
@@ -123,6 +127,7 @@ def test_the_unit_of_the_weights_does_not_matter(kind):
     assert gap < 0.05 * answers(one, held).std()
 
 
+@pytest.mark.usual_work
 @every_kind
 def test_the_order_of_rows_changes_little(kind):
     X, y = table(kind)
@@ -135,6 +140,7 @@ def test_the_order_of_rows_changes_little(kind):
     assert abs(scores[0] - scores[1]) < 0.06
 
 
+@pytest.mark.usual_work
 @every_kind
 @pytest.mark.parametrize("change", ["order of columns", "constant column"])
 def test_columns_elsewhere_change_no_more_than_another_seed(kind, change):
@@ -195,7 +201,6 @@ def checks():
 
 
 @pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
-@pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -9,6 +9,9 @@ from joblib import Parallel, delayed
 
 import kitchensinks as ks
 
+# No choice of a law matters to these tests, but to those that are marked.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 # Seconds after which a process that has not answered counts as hanging.
 LONGEST = 120
 RNG = np.random.default_rng(0)
@@ -35,6 +38,8 @@ WAYS = [
 ]
 
 
+# Processes that are started anew learn with the usual work.
+@pytest.mark.usual_work
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("way", WAYS)
 def test_processes_that_begin_after_a_fit_fit_and_predict(way):

@@ -98,6 +98,7 @@ def test_adding_rows_makes_a_new_state():
     assert model.moments_.count == len(y)
 
 
+@pytest.mark.usefixtures("little_work")
 def test_a_law_is_learned_once_and_fitted_twice():
     X, y = CANCER
     first = ks.KitchenSinkClassifier(ks.Learned(effort="quick"), random_state=0).fit(

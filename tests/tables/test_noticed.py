@@ -13,6 +13,9 @@ from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.noticed import is_identifier, nearly_numbers
 from kitchensinks.tables.table import open_table
 
+# No choice of a law matters here.
+pytestmark = pytest.mark.usefixtures("little_work")
+
 RNG = np.random.default_rng(0)
 N = 600
 X = RNG.normal(size=(N, 2))
