@@ -8,17 +8,15 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
 
 import kitchensinks as ks
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import Law, Learned, Request, constants, find_law
+from kitchensinks.law.copies import numbers, one_of_each
 from kitchensinks.law.learned import EFFORTS
-from kitchensinks.law.task import LearningRows, _tempered, in_effect
+from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.problem.targets import Batch
 
 QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
@@ -365,35 +363,38 @@ def test_the_plain_law_takes_no_more_work_than_the_effort(effort, count):
     assert law.features.n_components == count
 
 
-@given(
-    arrays(np.float64, st.integers(2, 60), elements=st.floats(1e-9, 1e9)),
-    st.floats(0.1, 1.0),
-)
-def test_weights_of_rows_held_out_leave_half_of_them_in_effect(weights, share):
-    held = max(1, int(share * len(weights)))
-    tempered = _tempered(weights, held)
-    own, found = weights[:held], tempered[:held]
-    least = held // 2
-    if in_effect(own) >= least:
-        assert tempered is weights
-        return
-    assert least * (1 - 1e-9) <= in_effect(found) <= 1.01 * least
-    np.testing.assert_allclose(found.sum(), own.sum())
-    np.testing.assert_array_equal(np.argsort(found), np.argsort(own))
-    np.testing.assert_array_equal(tempered[held:], weights[held:])
+def repeated(seed, most):
+    """A task of 1500 distinct rows, of which one in 75 is there `most` times."""
+    rng = np.random.default_rng(seed)
+    rows, count = rng.uniform(size=(1500, 2)), np.where(np.arange(1500) % 75 == 0, most, 1)
+    rows = np.repeat(rows, count, axis=0)
+    batch, copies = one_of_each(Batch(rows, rows[:, :1].copy()), seed)
+    task = LearningRows(batch, Request(seed=seed), QUICK)
+    task.temper(numbers(batch, copies))
+    return task
 
 
-def test_a_row_of_very_many_copies_does_not_choose_the_law():
-    """Half of the weight is on twenty rows, whose targets are those of a line."""
-    rng = np.random.default_rng(0)
-    rows = rng.uniform(-3.0, 3.0, size=(1500, 2))
-    many = np.arange(1500) % 75 == 0
-    targets = np.where(many, rows[:, 0], 3.0 * np.sin(3.0 * rows[:, 0]))[:, None]
-    batch = Batch(rows, targets, np.where(many, 500.0, 1.0))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_few_rows_with_very_many_copies_do_not_decide(seed):
+    task = repeated(seed, 500)
+    held = task.data.held
+    assert in_effect(task.data.weights_of(held)) < 10
+    assert len(held) // 2 <= in_effect(task.data.scored_of(held)) < 0.6 * len(held)
+    # More copies count for more, and fits have all of them.
+    order = np.argsort(task.own[held], kind="stable")
+    assert (np.diff(task.data.scored_of(held)[order]) >= 0.0).all()
+    assert task.data.weights is task.own
+    assert task.few.scored is task.data.scored
+
+
+def test_a_few_copies_and_weights_that_were_given_count_as_they_are():
+    assert repeated(0, 2).data.scored is None
+    weights = np.where(np.arange(N_ROWS) % 75 == 0, 500.0, 1.0)
+    batch, copies = one_of_each(BATCH._replace(weights=weights), 0)
     task = LearningRows(batch, Request(seed=0), QUICK)
-    own = task.data.weights_of(task.data.held)
-    assert in_effect(own) > 140
-    assert in_effect(batch.weights[task.held]) < 10
+    task.temper(numbers(batch, copies))
+    held = task.data.held
+    np.testing.assert_array_equal(task.data.scored_of(held), task.own[held])
 
 
 def test_constant_targets_need_no_warning():

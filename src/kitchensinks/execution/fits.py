@@ -123,6 +123,7 @@ def _look(spec: Spec, job: Job) -> tuple[Spec, Job]:
 def _law(spec: Spec, job: Job) -> Law:
     """The law: of a given basis as a fit in memory finds it, or learned from a sample."""
     basis, note = spec.basis, ""
+    request = spec.request()
     if not isinstance(basis, Basis):
         again = not isinstance(basis, Learned)
         batch = Batch(job.sample.rows, np.zeros((len(job.sample.rows), 1)))
@@ -141,7 +142,8 @@ def _law(spec: Spec, job: Job) -> Law:
             return replace(law, features=law.features.covering(spread.low, spread.high))
         # It could not be learned: the plain law is that of all rows.
         basis, note = _plain_basis(spec), law.note
-    request, schema = spec.request(), job.partitions.schema
+        request = replace(request, n_components=law.features.n_components)
+    schema = job.partitions.schema
     # Nothing but the shape and the dtype of the rows is looked at.
     rows = np.broadcast_to(np.zeros((), schema.dtype), (job.seen.n_rows, schema.n_inputs))
     kind = working_dtype(basis, rows, request)

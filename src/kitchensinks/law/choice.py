@@ -30,7 +30,7 @@ from kitchensinks.law.candidates import (
     nominal_seconds,
     wider_look,
 )
-from kitchensinks.law.copies import by_chance, counting, many, one_of_each, which
+from kitchensinks.law.copies import by_chance, counting, many, numbers, one_of_each, which
 from kitchensinks.law.copies import in_words as copies_in_words
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import Bins, chosen, with_basis
@@ -75,6 +75,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
     task = LearningRows(batch, request, learned)
     task.copied = which(batch, copies)
+    task.temper(numbers(batch, copies))
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
@@ -157,7 +158,7 @@ def _chance(task: LearningRows, mean: float) -> str | None:
     errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "split", "trend")]
     if not errors:
         return None
-    own, least = task.data.weights_of(task.data.held), min(errors)
+    own, least = task.data.scored_of(task.data.held), min(errors)
     held = float(len(task.data.held)) if own is None else in_effect(own)
     if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
         return None

@@ -34,9 +34,9 @@ FEWEST_POOLED = 2000
 HELD_SHARE = 0.2
 # Most rows held out: enough to detect a difference of 1 % in error.
 MOST_HELD = 5000
-# Rows that those held out count as at least, or half of them, where weights or copies differ much
-# (one split of keggundirected: 2,960 rows counted as 30, which chose the linear model, 16.8 % of
-# the deviation in place of 13.4; with 400, another split has 12.5 in place of 12.1).
+# Rows that those held out count as at least, or half of them, where copies are very unequal (one
+# split of keggundirected: 2,960 rows counted as 30, which chose the linear model, 16.8 % of the
+# deviation in place of 13.5).
 LEAST_IN_EFFECT = 1000
 # Runs of consecutive rows that are held out together, because neighbours are often alike.
 RUNS = 20

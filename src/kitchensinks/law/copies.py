@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kitchensinks.law import constants
 from kitchensinks.law.splits import some_of
 from kitchensinks.law.values import Law
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrays import densify
@@ -54,6 +54,16 @@ def _copies(batch: Batch, places: NDArray[np.intp], keys: NDArray[np.uint64]) ->
 def many(copies: Copies | None) -> TypeGuard[Copies]:
     """Whether so many rows are copies that they count as weights and a warning is due."""
     return copies is not None and copies.share >= constants.MANY_COPIES
+
+
+def numbers(batch: Batch, copies: Copies | None) -> Floats | None:
+    """How often each row of a batch that `one_of_each` has left was there, (n,); None where copies
+    do not count as weights."""
+    if not many(copies):
+        return None
+    found = np.ones(len(batch.targets))
+    found[batch.counted_places] = np.bincount(copies.group)
+    return found
 
 
 def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:

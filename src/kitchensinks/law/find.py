@@ -63,7 +63,7 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
             "warning.",
         )
     if request.n_components is None:
-        # The cost grows with the square of K. Bases of a given number of functions keep it.
+        # The cost of dense features grows with K². Bases of so many functions have all of them.
         share = min(1.0, math.sqrt(basis.work.share))
         count = own.whole(batch.rows.shape[1]) or round(share * PLAIN_COMPONENTS)
         request = replace(request, n_components=count)

@@ -38,27 +38,8 @@ _HALVINGS = 20
 
 def in_effect(weights: Array) -> float:
     """As how many equally weighted rows these count: (Σw)²/Σw²."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
-
-
-def _tempered(own: Array | None, held: int) -> Array | None:
-    """Weights of which the first `held` are powers w^p, so that no few of these rows decide.
-
-    p is the largest, up to one, for which they count as half of them, or as
-    `constants.LEAST_IN_EFFECT` rows: a row with a thousand copies would else outweigh all others.
-    """
-    if own is None:
-        return None
-    least = min(held // 2, constants.LEAST_IN_EFFECT)
-    low, high = 0.0, 1.0
-    if not held or in_effect(own[:held]) >= least:
-        return own
-    for _ in range(_HALVINGS):
-        power = (low + high) / 2
-        low, high = (power, high) if in_effect(own[:held] ** power) >= least else (low, power)
-    # The held-out rows keep their share of the total weight.
-    part = own[:held] ** low
-    return np.concatenate([part * (own[:held].sum() / part.sum()), own[held:]])
+    shares = weights / weights.max()
+    return float(shares.sum() ** 2 / (shares**2).sum())
 
 
 class LearningRows:
@@ -128,7 +109,7 @@ class LearningRows:
         self.data = TrialRows(
             self.pool,
             centred,
-            _tempered(self.own, held),
+            self.own,
             np.arange(held, size),
             np.arange(held),
             self.unit,
@@ -136,6 +117,31 @@ class LearningRows:
             self.labels[self.places] if self.classes else None,
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.effort.few])
+
+    def temper(self, numbers: Array | None) -> None:
+        """Let copies count less in errors, so that a few of the rows held out do not decide.
+
+        A row that was there c times (`numbers`, of all rows) counts c^p times, with the largest
+        p ≤ 1 for which those held out count as half of their number or as
+        `constants.LEAST_IN_EFFECT`. Fits have all copies, and weights that were given stay.
+        """
+        own, held = self.own, self.data.held
+        if numbers is None or own is None:
+            return
+        count, least = numbers[self.places], min(len(held) // 2, constants.LEAST_IN_EFFECT)
+
+        def scored(power: float) -> Array:
+            return np.asarray(own * count ** (power - 1.0))
+
+        low, high = 0.0, 1.0
+        if in_effect(scored(high)[held]) >= least:
+            return
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            enough = in_effect(scored(middle)[held]) >= least
+            low, high = (middle, high) if enough else (low, middle)
+        found = scored(low)
+        self.data, self.few = replace(self.data, scored=found), replace(self.few, scored=found)
 
     def without(self, trend: Trend | None) -> "LearningRows":
         """The same rows with a trend subtracted from the targets, and the same record."""
@@ -175,7 +181,7 @@ class LearningRows:
     def mean_error(self) -> float:
         """The held-out error of the mean target, which is the first trial of the record."""
         data = self.data
-        level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
+        level = np.average(data.targets[data.fitted], axis=0, weights=data.scored_of(data.fitted))
         mean = data.error(level[None, :])
         self.note("mean", "the targets' mean alone", len(data.fitted), mean)
         return mean

@@ -65,7 +65,8 @@ class TrialRows:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
     unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
-    labels: the class of each row, or None where the targets are numbers.
+    labels: the class of each row, or None where the targets are numbers. scored: the weights of the
+    rows in errors, where these are not `weights`.
     """
 
     rows: Matrix
@@ -76,11 +77,12 @@ class TrialRows:
     unit: float
     level: Array
     labels: NDArray[np.int64] | None
+    scored: Array | None = None
 
     def error(self, scores: Array) -> float:
         """Of scores of the held-out rows: squared error in units of the targets' variance."""
         loss = np.sum((self.targets[self.held] - scores) ** 2, axis=1)
-        return float(np.average(loss, weights=self.weights_of(self.held)) / self.unit)
+        return float(np.average(loss, weights=self.scored_of(self.held)) / self.unit)
 
     def losses(self, scores: Array) -> Array | None:
         """The share of each held-out row in the mean log loss of the classes, or None for numbers.
@@ -93,13 +95,17 @@ class TrialRows:
         scores = scores + self.level
         if scores.shape[1] == 1:
             scores = np.hstack([-scores, scores])
-        own = self.weights_of(self.held)
+        own = self.scored_of(self.held)
         own = np.ones(len(scores)) if own is None else own
         losses: Array = log_losses(scores, self.labels[self.held], own)
         return np.asarray(losses * (own / own.sum()))
 
     def weights_of(self, places: np.ndarray) -> Array | None:
         return None if self.weights is None else self.weights[places]
+
+    def scored_of(self, places: np.ndarray) -> Array | None:
+        """The weights of these rows in errors."""
+        return self.weights_of(places) if self.scored is None else self.scored[places]
 
 
 class DenseFit(NamedTuple):

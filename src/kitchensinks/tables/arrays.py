@@ -293,7 +293,7 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
             "number of float64. Only their ratios count: divide all of them by a constant."
         ) from None
     except (TypeError, ValueError) as error:
-        told = str(error).splitlines()[0].rstrip(".")
+        told = str(error).partition("\n")[0].rstrip(".")
         if "contains" not in told and "convert" not in told and "float() argument" not in told:
             raise
         raise type(error)(
@@ -317,7 +317,8 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
 
 
 def with_nan(rows: Any) -> Any:
-    """Arrays of Python objects with NaN in place of pandas.NA, which NumPy makes no number of."""
+    """Arrays of Python objects with NaN for what is missing to pandas, of which NumPy makes no
+    number where it is pandas.NA."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(rows, np.ndarray) or rows.dtype != object:
         return rows
