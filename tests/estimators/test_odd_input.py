@@ -234,3 +234,47 @@ def test_columns_of_records_are_refused_in_words():
             regressor().fit(rows, Y)
     with pytest.raises(ValueError, match="leave it out, or make it numbers or text"):
         regressor().fit(ranges, Y)
+
+
+NUMBERS = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 3)), columns=list("abc"))
+FRAMES = {
+    "float64": NUMBERS,
+    "float32": NUMBERS.astype(np.float32),
+    "both": NUMBERS.astype({"a": np.float32}),
+    "whole": (10 * NUMBERS).astype(np.int16),
+    "whole and not": NUMBERS.assign(b=np.arange(2000) % 7),
+    "yes and no": NUMBERS.assign(b=np.arange(2000) % 2 == 0),
+    "missing": NUMBERS.mask(NUMBERS > 2.0),
+    "nullable": NUMBERS.convert_dtypes(),
+    "sparse": NUMBERS.clip(lower=0.0).astype(pd.SparseDtype(float, 0.0)),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_few_rows_of_a_frame_are_checked_as_many(name):
+    """Few rows of numbers go past scikit-learn's checks, which take longer than the prediction."""
+    frame = FRAMES[name]
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0)
+    model.fit(frame, np.asarray(NUMBERS.a))
+    expected = model.predict(frame)
+    # A block of one row may be rounded otherwise than one of many.
+    np.testing.assert_allclose(model.predict(frame[:1]), expected[:1], atol=1e-5)
+    np.testing.assert_allclose(model.predict(frame[:9]), expected[:9], atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2000])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda frame: frame[["b", "a", "c"]], "feature names"),
+        (lambda frame: frame.rename(columns={"c": "d"}), "feature names"),
+        (lambda frame: frame[["a", "b"]], "feature names"),
+        (lambda frame: frame.assign(c=np.inf), "infinity"),
+        (lambda frame: frame.assign(c=1e200), "1e"),
+        (lambda frame: frame.assign(c="word"), "word"),
+    ],
+)
+def test_few_wrong_rows_of_a_frame_are_refused_as_many(count, change, words):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0).fit(NUMBERS, NUMBERS.a)
+    with pytest.raises(ValueError, match=words):
+        model.predict(change(NUMBERS[:count]))

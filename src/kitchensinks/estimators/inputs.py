@@ -219,10 +219,11 @@ def more_rows(
 
 def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
-    X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
     if state.columns is None or state.columns.n_given:
-        return _known_array(estimator, state, X)
+        few = _checked_few(estimator, X)
+        return _known_array(estimator, state, as_given(X)) if few is None else state.numbers(few)
+    X = as_given(X)
     found = _known_table(state.columns, X)
     if found is not None:
         return found
@@ -253,9 +254,7 @@ def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> 
                 f"{estimator.n_features_in_}: give rows with the same columns."
             )
         return X
-    if not _is_checked(estimator, X):
-        X = _checked_array(estimator, X, reset=False, scaled=True)
-    return state.numbers(X)
+    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
 
 def _known_table(columns: Columns, X: Given) -> Matrix:
@@ -272,18 +271,28 @@ def _known_table(columns: Columns, X: Given) -> Matrix:
     return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
-def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
-    """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
-    return (
+def _checked_few(estimator: BaseEstimator, X: Given) -> AnyArray | None:
+    """A few rows of numbers as an array, where scikit-learn's checks would change nothing of them
+    and warn of nothing; else None. For one row these checks take longer than its prediction."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and type(X).__name__ == "DataFrame":
+        if not hasattr(X, "to_numpy") or len(X) * len(names) > _FEW_ENTRIES:
+            return None
+        if list(X.columns) != names.tolist():
+            return None
+        X, names = X.to_numpy(), None
+        X = X.astype(np.float64) if X.dtype.kind in "iu" else X
+    checked = (
         type(X) is np.ndarray
         and X.dtype in FLOATS
         and X.ndim == 2
         and 0 < X.size <= _FEW_ENTRIES
         and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
+        and names is None
         # A comparison with NaN, which is a missing value, is false.
         and not (np.abs(X) >= _LARGEST[X.dtype.char]).any()
     )
+    return X if checked else None
 
 
 def _as_frame(X: Given) -> str:
