@@ -417,7 +417,28 @@ def test_missing_values_of_pandas_in_an_array_are_missing_values():
     model = ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0)
     expected = model.fit(rows, rows[:, 0]).predict(rows)
     np.testing.assert_array_equal(model.predict(objects), expected)
+    np.testing.assert_array_equal(model.predict(objects.tolist()), expected)
     np.testing.assert_array_equal(model.fit(objects, rows[:, 0]).predict(rows), expected)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_missing_values_of_pandas_among_targets_and_weights_are_counted(kind):
+    rows, model = np.arange(80.0).reshape(40, 2), ks.KitchenSinkRegressor(ks.Fourier(), 10)
+    values = kind([pd.NA, *np.arange(39.0)])
+    with pytest.raises(ValueError, match="the target is missing in 1 of 40 rows"):
+        model.fit(rows, values)
+    with pytest.raises(ValueError, match="sample_weight contains NaN"):
+        model.fit(rows, np.arange(40.0), sample_weight=values)
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e12, 1e20])
+def test_one_row_with_nearly_all_of_the_weight_teaches_no_law(weight):
+    rows = np.random.default_rng(0).normal(size=(700, 2))
+    weights = np.where(np.arange(700) == 5, weight, 1.0)
+    model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0)
+    with pytest.warns(UserWarning, match="The weights count as 1[.0-9]* rows.*on one: the plain"):
+        model.fit(rows, rows[:, 0], sample_weight=weights)
+    assert np.isfinite(model.predict(rows)).all()
 
 
 def test_categories_that_are_tuples_are_told_in_our_words():

@@ -414,3 +414,23 @@ def test_rows_are_counted_over_fits_batches_and_workers(loss):
     assert frozen.state_.n_rows == 0
     parts = [copy.deepcopy(frozen).partial_fit(X[k::2][:40], y[k::2][:40]) for k in range(2)]
     assert parts[0].merge(parts[1]).state_.n_rows == 80
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_batches_after_a_learned_fit_keep_the_ridge_of_its_law(classes):
+    """λ = α·n is part of the law: the weights are those of one fit to all rows under it."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 3))
+    values = np.sin(rows[:, 0]) + 0.1 * rng.normal(size=1200)
+    kind = ks.KitchenSinkClassifier if classes else ks.KitchenSinkRegressor
+    targets = values > 0.0 if classes else values
+    learned = ks.Learned(ks.Fourier(), effort="quick")
+    model = kind(learned, random_state=0).fit(rows[:900], targets[:900])
+    first = model.alpha_
+    for part in (slice(900, 1000), slice(1000, 1200)):
+        model.partial_fit(rows[part], targets[part])
+    whole = kind(model.law_, random_state=0).fit(rows, targets)
+    np.testing.assert_allclose(model.alpha_, whole.alpha_, rtol=1e-12)
+    np.testing.assert_allclose(model.alpha_, 900 / 1200 * first, rtol=1e-12)
+    answers = (one.model_.scores(rows) for one in (model, whole))
+    np.testing.assert_allclose(*answers, atol=1e-3)

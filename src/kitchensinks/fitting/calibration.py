@@ -136,11 +136,12 @@ class Residuals:
         level = 0.5 * (1.0 + coverage)
         share = level * (self.count + 1.0) / self.count
         if share > 1.0 + _ROUNDING:
-            most = (self.count - 1.0) / (self.count + 1.0)
+            most = max((self.count - 1.0) / (self.count + 1.0), 0.0)
             raise ValueError(
                 f"coverage={coverage:g} needs the residuals of {math.ceil(level / (1.0 - level))} "
-                f"rows, and this fit has those of {self.count:.0f}: ask for {max(most, 0.0):.3g} "
-                "at most, or fit more rows."
+                f"rows, and this fit has those of {self.count:.0f}: ask for "
+                f"{math.floor(1e4 * most) / 1e4:g} at most, or fit more rows (many fits keep the "
+                "residuals of 2000 at most)."
             )
         return -self._reached(-self.values, share), self._reached(self.values, share)
 

@@ -138,6 +138,8 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
         return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
+    if batch.weights is not None and (rows := in_effect(batch.weights)) < constants.LEAST_ROWS:
+        return f"The weights count as {rows:.3g} rows, because nearly all of their sum is on one"
     if not np.ptp(targets, axis=0).any():
         return "The targets are constant, so that nothing can be learned from them"
     if learned.basis is not None and not learned.basis.rescales:

@@ -8,6 +8,8 @@ a time, and prints what happens to errors and times; benchmarks/results/constant
 
 # With fewer rows, too few could be held out.
 FEWEST_ROWS = 30
+# With weights that count as fewer rows, (Σw)²/Σw², every batch would be copies of one row.
+LEAST_ROWS = 1.5
 # Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
 FEW_ROWS = 600
 # If this share of the rows are copies, copies count as weights, and a warning says so.

@@ -21,7 +21,7 @@ from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import power_of_two
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.tables.arrays import advice, check_targets, words_among
+from kitchensinks.tables.arrays import advice, check_targets, with_nan, words_among
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -359,6 +359,7 @@ class Numbers:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         check_targets(y, dates=False)
+        y = with_nan(y)
         try:
             # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
             with np.errstate(invalid="ignore"), advice(rows=y, name="y"):

@@ -97,7 +97,9 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     """The state after one more batch: exact sums, or a stochastic step for every 512 rows."""
     state, batch = _covering(state, batch), state.law.left(batch, state.targets.unit)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
-    settings = spec.settings(state.law)
+    # A fit whose ridge λ = α·n is that of its law goes on with it; others choose α by their sums.
+    counted = None if state.settings.alpha == "auto" else state.n_rows + batch.counted
+    settings = spec.settings(state.law, counted)
     state = replace(state, settings=settings.bare())
     known = state.moments or state.sums
     if not isinstance(known, Moments | Stochastic):

@@ -1,5 +1,6 @@
 """Rows held in memory: NumPy arrays and SciPy sparse matrices."""
 
+import itertools
 import math
 import numbers
 import sys
@@ -286,6 +287,7 @@ def numeric_weights(weights: Any, n_rows: int) -> AnyArray:
 def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
     """One weight ≥ 0 for each row, or an error; `positive`: at least one must not be 0."""
     try:
+        given = with_nan(given)
         weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
     except OverflowError:
         raise ValueError(
@@ -317,12 +319,21 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
 
 
 def with_nan(rows: Any) -> Any:
-    """Arrays of Python objects with NaN for what is missing to pandas, of which NumPy makes no
-    number where it is pandas.NA."""
+    """Python objects with NaN for what is missing to pandas, of which NumPy makes no number where
+    it is pandas.NA: arrays, columns of objects, and lists of values or of rows that hold it."""
     pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(rows, np.ndarray) or rows.dtype != object:
+    if pandas is None:
         return rows
-    return np.where(pandas.isna(rows), np.nan, rows)
+    if isinstance(rows, list):
+        inner = itertools.chain.from_iterable(
+            row if isinstance(row, list | tuple) else (row,) for row in rows
+        )
+        if not any(value is pandas.NA for value in inner):
+            return rows
+        rows = np.array(rows, dtype=object)
+    if getattr(rows, "dtype", None) != np.dtype(object) or hasattr(rows, "columns"):
+        return rows
+    return np.where(pandas.isna(rows), np.nan, np.asarray(rows))
 
 
 def densify(rows: Matrix) -> AnyArray:
