@@ -32,9 +32,8 @@ class Compiled(event.Listener):
 
 event.register("numba:compile", Compiled())
 rng = np.random.default_rng(0)
-X = rng.normal(size=(800, 8))
-# Steps, so that bins and trees have their turn.
-y = np.sign(X[:, 0]) + np.floor(2 * X[:, 1]) + 0.1 * rng.normal(size=800)
+X = rng.normal(size=(3000, 8))
+y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=3000)
 regressor = ks.KitchenSinkRegressor(random_state=0, n_jobs=1).fit(X, y)
 classifier = ks.KitchenSinkClassifier(random_state=0, n_jobs=1).fit(X, y > 0)
 found = regressor.predict(X).tobytes() + classifier.predict_proba(X).tobytes()

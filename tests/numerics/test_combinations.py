@@ -90,7 +90,7 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
     rng, offsets = np.random.default_rng(3), np.array(offsets)
     n_columns, n_grids = offsets[-1], len(offsets) - 1
     width = n_outputs if ridges == "each" else 1
-    alphas, spread = rng.random(width), 1.0 + rng.random((n_columns, width))
+    alphas, inverse = rng.random(width), 1.0 + rng.random((n_columns, width))
     length = rng.normal(size=n_outputs)
     cross = rng.normal(size=(n_columns, n_outputs))
     # Two rows behind the columns, which are left alone.
@@ -101,7 +101,7 @@ def test_updates_of_vectors_agree_with_their_plain_twins(offsets, n_outputs, rid
         bend, sums = np.zeros((n_grids, n_outputs)), np.zeros((3, n_grids, n_outputs))
         module.step(offsets, alphas, direction, image, bend)
         arguments = (weights, residual, direction, image, sums)
-        module.move(offsets, length, spread, cross, *arguments)
+        module.move(offsets, length, inverse, cross, *arguments)
         np.testing.assert_array_equal(vectors[:, n_columns:], start[:, n_columns:])
         found.append((vectors, bend, sums))
     for compiled, plain in zip(*found, strict=True):

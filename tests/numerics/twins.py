@@ -123,12 +123,12 @@ def step(offsets, alphas, direction, image, bend):
         bend[g] = np.sum(direction[first:last] * image[first:last], axis=0)
 
 
-def move(offsets, length, spread, cross, weights, residual, direction, image, sums):
+def move(offsets, length, inverse, cross, weights, residual, direction, image, sums):
     for g, (first, last) in enumerate(pairwise(offsets)):
         own = slice(first, last)
         weights[own] += length * direction[own]
         residual[own] -= length * image[own]
-        sums[0, g] = np.sum(residual[own] ** 2 / spread[own], axis=0)
+        sums[0, g] = np.sum(residual[own] ** 2 * inverse[own], axis=0)
         sums[1, g] = np.sum(residual[own] ** 2, axis=0)
         sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
 
