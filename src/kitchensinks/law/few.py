@@ -84,7 +84,7 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, 
     # Lines of very many columns would be fitted to fewer rows than there are columns.
     trend = find_trend(task, found) if task.n_inputs <= constants.SCREENED else None
     if trend is not None:
-        # Laws are compared as they come; of what the line leaves, again with the plain ones.
+        # Its factor and ridge are those of what the line leaves, where a plain law may be as good.
         plain = [one for one in founds if one is not found and _simple(one, task.basis)]
         found, score = _best(task.without(trend), folds, [*plain, found])
     members, limit = _members(found, learned), _limit(task, found)

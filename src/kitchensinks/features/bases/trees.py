@@ -23,7 +23,7 @@ class Trees(Binned):
 
     which T draws meet exactly. The kernel is not stationary: a column may matter in one part of
     the space and not in another. ``ks.Learned()`` grows such trees where they are the better bins
-    (law/trees.py).
+    (law/candidates.py).
 
     Parameters
     ----------
