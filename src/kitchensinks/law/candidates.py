@@ -96,7 +96,16 @@ def wider_look(task: LearningRows, candidate: Candidate) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
     tries = tries if candidate.found.has_bandwidth else 1
-    return search(task, "basis", candidate, candidate.score.factor, tries)
+    return halved(search(task, "basis", candidate, candidate.score.factor, tries))
+
+
+def halved(candidate: Candidate) -> Candidate:
+    """The candidate with the error of half its grids; only the kept factor needs that fit."""
+    score, fits = candidate.score, candidate.fits
+    if not (isinstance(fits, GridFits) and math.isnan(score.half)):
+        return candidate
+    half = fits.first(max(1, score.components // 2)).error(score.ridge)
+    return replace(candidate, score=score._replace(half=half))
 
 
 def again(task: LearningRows, candidate: Candidate) -> Candidate:
@@ -105,7 +114,8 @@ def again(task: LearningRows, candidate: Candidate) -> Candidate:
         return search(task, "again", candidate, candidate.score.factor)
     few, many = len(task.few.fitted), len(task.data.fitted)
     factor, _ = grown(candidate.score, few, many)
-    return search(task, "again", candidate, factor, 3 if many > constants.MANY_MORE * few else 1)
+    tries = 3 if many > constants.MANY_MORE * few else 1
+    return halved(search(task, "again", candidate, factor, tries))
 
 
 def in_reach(task: LearningRows, candidate: Candidate) -> bool:
@@ -164,8 +174,7 @@ def _trial(
         scaler, basis = bins_of(task, candidate, factor, data.fitted, count)
         fits = GridFits(data, scaler, basis, count, task.seed)
         error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
-        half = fits.first(max(1, count // 2)).error(ridge)
-        return Score(error, half, losses, factor, ridge, count), fits
+        return Score(error, math.nan, losses, factor, ridge, count), fits
     fit = dense_fit(data, candidate.frozen(task, factor, count), near, fixed=fixed)
     # A linear model has one component for each column, so half of them predict nothing.
     half = fit.error if candidate.found.kernel == "linear" else fit.half

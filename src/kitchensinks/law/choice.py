@@ -24,6 +24,7 @@ from kitchensinks.law.candidates import (
     again,
     at_last,
     first_look,
+    halved,
     in_reach,
     in_words,
     most_exported,
@@ -206,11 +207,11 @@ def candidates_of(task: LearningRows, founds: list[Found]) -> list[Candidate]:
     least = constants.HOPELESS_FIRST * min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= least or _leads(one, founds)]
     if task.late(constants.LATE_FACTORS):
-        return hopeful
+        return [halved(one) for one in hopeful]
     wider = task.early(
         constants.LATE_FACTORS, wider_look, hopeful, lambda one: task.wide and one.sparse
     )
-    return [found or look for found, look in zip(wider, hopeful, strict=True)]
+    return [found or halved(look) for found, look in zip(wider, hopeful, strict=True)]
 
 
 def _leads(candidate: Candidate, founds: list[Found]) -> bool:

@@ -18,6 +18,7 @@ from kitchensinks.law.candidates import (
     bins_of,
     enough,
     grown,
+    halved,
     in_time,
     ridge_for,
     try_stages,
@@ -110,9 +111,11 @@ def _with_trees(
     if near is None and len(task.few.fitted) < len(task.data.fitted):
         bins = again(task, bins)
     found = with_trees(task, bins)
-    better = found.score.error < constants.TREES_BETTER * bins.score.error
+    if found.score.error >= constants.TREES_BETTER * bins.score.error:
+        return None
+    found = halved(found)
     dense = min((one.error for one in close if not one.sparse), default=math.inf)
-    return found if better and found.error <= dense else None
+    return found if found.error <= dense else None
 
 
 def _best_bins(candidates: list[Candidate]) -> Candidate | None:

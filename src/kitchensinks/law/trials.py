@@ -33,8 +33,9 @@ _BLOCK = 4096
 
 
 class Score(NamedTuple):
-    """The held-out error of a trial, and that of half its components; log losses of the rows
-    (`TrialRows.losses`) or None; bandwidth factor, ridge and number of components."""
+    """The held-out error of a trial, and that of half its components (NaN until it is needed); log
+    losses of the rows (`TrialRows.losses`) or None; bandwidth factor, ridge and number of
+    components."""
 
     error: float
     half: float
