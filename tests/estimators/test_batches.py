@@ -434,3 +434,10 @@ def test_batches_after_a_learned_fit_keep_the_ridge_of_its_law(classes):
     np.testing.assert_allclose(model.alpha_, 900 / 1200 * first, rtol=1e-12)
     answers = (one.model_.scores(rows) for one in (model, whole))
     np.testing.assert_allclose(*answers, atol=1e-3)
+
+
+def test_the_plan_of_batches_after_a_fit_is_that_of_batches():
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 40, random_state=0).fit(rows[:200], rows[:200, 0])
+    assert model.plan_.solver == "direct"
+    assert model.partial_fit(rows[200:], rows[200:, 0]).plan_.solver == "sums"

@@ -79,18 +79,18 @@ def frozen_state(spec: Spec, law: Law, batch: Batch) -> State:
     """The state that batches and workers share, learned from one batch; nothing is summed."""
     settings = spec.settings(law)
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
-    plan, sums = _nothing_summed(blocks, settings, spec.encoding.n_outputs)
+    plan = make_plan(Shape.of(blocks, stream=True), settings)
+    sums = _nothing_summed(plan, blocks, settings, spec.encoding.n_outputs)
     return State(spec.columns, spec.encoding, spec.loss, settings.bare(), law, plan, sums=sums)
 
 
 def _nothing_summed(
-    blocks: FeatureBlocks, settings: Settings, n_outputs: int
-) -> tuple[Plan, Moments | Stochastic]:
-    plan = make_plan(Shape.of(blocks, stream=True), settings)
+    plan: Plan, blocks: FeatureBlocks, settings: Settings, n_outputs: int
+) -> Moments | Stochastic:
     if plan.solver == "stochastic":
-        return plan, Stochastic.start(blocks.frozen, n_outputs, settings)
+        return Stochastic.start(blocks.frozen, n_outputs, settings)
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
-    return plan, Moments.zeros(shift, n_outputs)
+    return Moments.zeros(shift, n_outputs)
 
 
 def with_rows(state: State, spec: Spec, batch: Batch) -> State:
@@ -100,7 +100,9 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     # A fit whose ridge λ = α·n is that of its law goes on with it; others choose α by their sums.
     counted = None if state.settings.alpha == "auto" else state.n_rows + batch.counted
     settings = spec.settings(state.law, counted)
-    state = replace(state, settings=settings.bare())
+    # After a fit, the plan is no longer that of its rows.
+    plan = make_plan(Shape.of(blocks, stream=True), settings)
+    state = replace(state, settings=settings.bare(), plan=plan)
     known = state.moments or state.sums
     if not isinstance(known, Moments | Stochastic):
         if state.loss.squared and not isinstance(known, FewRows):
@@ -110,8 +112,8 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
                 "them out, and only direct fits and those with bins keep them. Go on with the "
                 "fitted object or its pickle, or fit all rows together."
             )
-        plan, nothing = _nothing_summed(blocks, settings, state.targets.n_outputs)
-        known, state = _from_fit(state, nothing), replace(state, plan=plan)
+        nothing = _nothing_summed(plan, blocks, settings, state.targets.n_outputs)
+        known = _from_fit(state, nothing)
     if isinstance(known, Stochastic):
         steps = known.copy()
         steps.add(batch, settings)
