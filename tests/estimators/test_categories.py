@@ -10,9 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import cross_val_predict
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import kitchensinks as ks
 from kitchensinks.state.fits import identity_of
+from kitchensinks.tables.encoders import Text
 
 
 def made(n_rows=900, seed=0):
@@ -173,3 +175,22 @@ def test_refusals():
         model(ks.Fourier()).fit(ks.Rows(table, ks.Columns.learn(table)), TARGETS)
     with pytest.raises(ValueError, match="give places, or a data frame"):
         model(ks.Fourier(), ["code"]).fit(ROWS, TARGETS)
+
+
+def test_recipes_are_learned_on_the_threads_of_the_fit(monkeypatch):
+    found = []
+    learn = Text.learn.__func__
+
+    def watched(cls, *given):
+        pools = ThreadpoolController().select(user_api="blas").info()
+        found.extend(pool["num_threads"] for pool in pools)
+        return learn(cls, *given)
+
+    monkeypatch.setattr(Text, "learn", classmethod(watched))
+    words = [f"{k * 7919 % 1009} blue birds and {k} red ones" for k in range(80)]
+    frame = pd.DataFrame({"text": words, "number": np.arange(80.0)})
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0, n_jobs=1)
+    with threadpool_limits(2, user_api="blas"):
+        model.fit(frame, frame["number"])
+    assert found
+    assert set(found) == {1}

@@ -16,6 +16,7 @@ from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.numerics.arrays import Facts, Floats
+from kitchensinks.numerics.threads import threads
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.delimited import delimiter_of
@@ -68,7 +69,8 @@ class ClusterSource:
 
     @cached_property
     def columns(self) -> Columns:
-        return Columns.learn(open_table(self.few), **self.options.recipe)
+        with threads(self.options.threads):
+            return Columns.learn(open_table(self.few), **self.options.recipe)
 
     @cached_property
     def X(self) -> Any:

@@ -293,7 +293,8 @@ class FileSource:
     @cached_property
     def columns(self) -> Columns:
         """The recipe of the columns, which takes time to learn."""
-        return Columns.learn(self.table, **self.options.recipe)
+        with threads(self.options.threads):
+            return Columns.learn(self.table, **self.options.recipe)
 
     @cached_property
     def rows(self) -> Rows:

@@ -219,7 +219,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         What is refused here leaves the estimator as it was.
         """
         spec = self._spec()
-        with self._as_before_where_refused():
+        with self._as_before_where_refused(), threads(spec.n_jobs):
             rows, y, weights, columns, known = training_inputs(
                 self, spec, X, y, sample_weight, stream
             )

@@ -17,7 +17,6 @@ from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
 from kitchensinks.numerics.arrays import AnyArray, Matrix, SampleWeight
-from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
@@ -172,8 +171,7 @@ def _array_inputs(estimator: BaseEstimator, spec: Spec, batch: Batch, stream: bo
 
 def _encoded(spec: Spec, batch: Batch) -> Rows:
     """The rows with their categories as numbers; targets are as they came."""
-    with threads(spec.n_jobs):
-        return encode(*batch, spec.task, exportable=_exportable(spec))
+    return encode(*batch, spec.task, exportable=_exportable(spec))
 
 
 def _has_chosen(X: Given, given: object) -> bool:

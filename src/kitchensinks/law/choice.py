@@ -82,7 +82,8 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     mean = task.mean_error()
     if task.split:
         task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
-    founds = _learned(task, best_maps(_short_runs(task)))
+    runs = task.early(constants.LATE_MAPS, short_run, _kernels_and_maps(task))
+    founds = _learned(task, best_maps([run for run in runs if run is not None]))
     trend = find_trend(task, founds[0])
     left = task.without(trend)
     if task.basis is not None and not task.basis.open_bandwidth:
@@ -99,11 +100,9 @@ def _compared(learned: Learned) -> bool:
     return learned.law == "ard" and (basis is None or basis.open_bandwidth)
 
 
-def _short_runs(task: LearningRows) -> list[Found]:
-    """The maps of each kernel with the scales of short runs."""
-    tried = [(kernel, name) for kernel in task.kernels for name in tried_maps(task, kernel)]
-    runs = task.early(constants.LATE_MAPS, short_run, tried)
-    return [run for run in runs if run is not None]
+def _kernels_and_maps(task: LearningRows) -> list[tuple[str, str]]:
+    """What short runs compare."""
+    return [(kernel, name) for kernel in task.kernels for name in tried_maps(task, kernel)]
 
 
 def _learned(task: LearningRows, best: list[Found]) -> list[Found]:

@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -252,38 +252,30 @@ class LearningRows:
         items: Iterable[Item],
         last: Callable[[Item], bool] = lambda item: False,
     ) -> list[Result | None]:
-        """`together`, with None for items that would begin late; the first to begin always runs.
-
-        last: which items begin after all others.
-        """
-        jobs = list(items)
-        order = sorted(range(len(jobs)), key=lambda place: last(jobs[place]))
-
-        def one(own: "LearningRows", numbered: tuple[int, Item]) -> Result | None:
-            place, item = numbered
-            return None if place != order[0] and self.late(share) else work(own, item)
-
-        return self.together(one, enumerate(jobs), order)
-
-    def together(
-        self,
-        work: Callable[["LearningRows", Item], Result],
-        items: Iterable[Item],
-        order: Sequence[int] | None = None,
-    ) -> list[Result]:
         """work(task, item) for each item, in parallel; results and trials are as the items are.
 
-        Each item gets a copy of the task with an empty record. order: in which items begin.
+        None for items that would begin after this share of the time limit; the first to begin
+        always runs. Each item gets a copy of the task with an empty record. last: which items begin
+        after all others.
         """
         jobs = [(copy.copy(self), item) for item in items]
         for own, _ in jobs:
             own.trials = []
-        order = range(len(jobs)) if order is None else order
-        found = in_order(lambda place: work(*jobs[place]), order, ahead=len(jobs) + 1)
-        results = dict(zip(order, found, strict=True))
+        order = sorted(range(len(jobs)), key=lambda place: last(jobs[place][1]))
+
+        def one(place: int) -> Result | None:
+            return None if place != order[0] and self.late(share) else work(*jobs[place])
+
+        results = dict(zip(order, in_order(one, order, ahead=len(jobs) + 1), strict=True))
         for own, _ in jobs:
             self.trials.extend(own.trials)
         return [results[place] for place in range(len(jobs))]
+
+    def together(
+        self, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
+    ) -> list[Result]:
+        """`early`, whatever the time."""
+        return [found for found in self.early(math.inf, work, items) if found is not None]
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
