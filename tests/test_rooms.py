@@ -24,6 +24,7 @@ FILES = re.findall(r"^\| `(\w+(?:/|\.py))` \| \S.* \|$", TABLE, re.MULTILINE)
 ROOMS = [file.removesuffix("/").removesuffix(".py") for file in FILES]
 MOST_LINES = 450
 MOST_COMPLEX = 15
+MOST_CALLS = 8
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
@@ -123,3 +124,10 @@ def test_every_public_name_resolves():
         assert dir(module) == sorted(module.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Furrier'"):
         ks.Furrier  # noqa: B018
+
+
+def test_few_calls_lie_between_a_fit_and_its_work():
+    from benchmarks.house import frames
+
+    for path in frames(PACKAGE).values():
+        assert len(path) <= MOST_CALLS, f"{len(path)} calls: {' > '.join(path)}"

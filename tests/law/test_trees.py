@@ -51,6 +51,14 @@ def test_they_are_tried_where_dense_features_of_the_kernel_of_bins_win(monkeypat
     assert isinstance(model.law_.features.basis.bases[1], ks.Trees)
 
 
+def test_a_number_of_components_is_shared_out_between_grids_and_trees():
+    model = ks.KitchenSinkClassifier(n_components=50, random_state=0)
+    model.fit(ROWS[:2000], CLASSES[:2000])
+    assert model.n_components_ == 50
+    assert model.basis_.shares == [30, 20]
+    assert model.law_.record.trees
+
+
 def test_they_are_not_taken_for_smooth_targets():
     targets = np.sin(ROWS[:, 0]) + 0.3 * ROWS[:, 1] * ROWS[:, 2]
     smooth = ks.KitchenSinkRegressor(random_state=0).fit(ROWS, targets)

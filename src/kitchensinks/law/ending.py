@@ -127,7 +127,7 @@ def _best_bins(candidates: list[Candidate]) -> Candidate | None:
 def _allows_trees(task: LearningRows) -> bool:
     """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
     and there is time."""
-    open_law = task.request.stages and task.asked is None and task.basis is None
+    open_law = task.request.stages and task.basis is None
     return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
 
 

@@ -58,7 +58,8 @@ class Request:
     memory : bytes that a fit may use.
     stream : rows come in batches, for which only dense features are looked at.
     classes : the targets are class codes: positive in the column of the row's class.
-    stages : a fit in two stages may be chosen (squared loss with alpha="auto").
+    stages : a fit in two stages, or with trees, may be chosen: squared loss with alpha="auto", no
+        constraint and solver="auto".
     alpha : the ridge strength of squared loss where it is given: trials have it too.
     trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
     unit : that of the encoded targets, in units of the targets as they came.
