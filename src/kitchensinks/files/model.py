@@ -34,7 +34,7 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
 from kitchensinks.law.values import UnseenScores
-from kitchensinks.numerics.arrays import AnyArray, Facts
+from kitchensinks.numerics.arrays import AnyArray, Arrays, Facts
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
@@ -42,8 +42,6 @@ from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.declared import declared
-
-Arrays = dict[str, AnyArray]
 
 _ESTIMATORS = {kind.__name__: kind for kind in (KitchenSinkClassifier, KitchenSinkRegressor)}
 # The types that a file may name: what it holds is made of them alone.

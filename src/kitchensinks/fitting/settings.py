@@ -11,15 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.numerics.arrays import AnyArray, Block, DType
+from kitchensinks.numerics.arrays import Arrays, Block, DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
 
-# What a checkpoint keeps under a name.
-Arrays = dict[str, AnyArray]
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]

@@ -34,7 +34,7 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.copies import by_chance, counting, many, numbers, one_of_each, which
 from kitchensinks.law.copies import in_words as copies_in_words
 from kitchensinks.law.directions import by_gradients, turned
-from kitchensinks.law.ending import Bins, chosen, with_basis
+from kitchensinks.law.ending import BinNumbers, chosen, with_basis
 from kitchensinks.law.few import best_of_few
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import (
@@ -59,7 +59,7 @@ from kitchensinks.problem.targets import Batch
 _TURNED = ("squash", "common")
 
 
-def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, BinNumbers] | str:
     """The learned law with the bins of the rows, or the reason why none can be learned."""
     learned.check()
     if (refusal := _refusal(learned, batch)) is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.report.rows import Sample, in_words
-from kitchensinks.state.importance import Groups
+from kitchensinks.state.importance import ColumnPlaces
 
 # Rows that importances are measured on, and columns that are measured.
 _ROWS, _COLUMNS = 1000, 40
@@ -89,7 +89,7 @@ def _shares(sample: Sample) -> Floats | None:
         return None
     if len(found) == len(sample.names):
         return np.asarray(found)
-    places = Groups.of(model, model.state_.columns).places
+    places = ColumnPlaces.of(model, model.state_.columns).places
     return np.array([found[part].sum() for part in places])
 
 

@@ -42,7 +42,7 @@ _TINY = float(np.finfo(float).tiny)
 NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 
-class Sums(NamedTuple):
+class IterateSums(NamedTuple):
     """Of each output: r'M⁻¹r, r'r and β'(cross + r)."""
 
     shaped: Array
@@ -60,13 +60,13 @@ class System(Protocol):
     squares: Array
     alphas: Array
 
-    def begin(self) -> Sums:
+    def begin(self) -> IterateSums:
         """r = cross − Aβ and d = M⁻¹r."""
 
     def bend(self) -> Array:
         """d'Ad of each output, one product with A."""
 
-    def move(self, length: Array) -> Sums:
+    def move(self, length: Array) -> IterateSums:
         """β += length·d and r −= length·Ad."""
 
     def turn(self, keep: Array) -> None:
@@ -122,7 +122,9 @@ class Stop:
             return False
         return seen * math.log(now) / math.log(excesses[peak] / now) > self.worth
 
-    def look(self, system: System, sums: Sums, before: Array | None, aim: float = 1.0) -> _Look:
+    def look(
+        self, system: System, sums: IterateSums, before: Array | None, aim: float = 1.0
+    ) -> _Look:
         """Judge a point by its sums; `before` is the objective before the last step."""
         # β'Aβ = β'(cross − r), so the objective needs no product of its own.
         objective = np.maximum(system.squares - sums.inner, 0.0)
@@ -226,7 +228,7 @@ class Equations:
         self.alphas = np.array([alpha])
         self.weights = np.zeros_like(cross) if start is None else start.copy()
 
-    def begin(self) -> Sums:
+    def begin(self) -> IterateSums:
         self.residual = self.cross.copy()
         if self.weights.any():
             self.residual -= self.product(self.weights)
@@ -238,7 +240,7 @@ class Equations:
         self.image = self.product(self.direction)
         return np.asarray(np.sum(self.direction * self.image, axis=0))
 
-    def move(self, length: Array) -> Sums:
+    def move(self, length: Array) -> IterateSums:
         self.weights += length * self.direction
         self.residual -= length * self.image
         self.shaped = self.precondition(self.residual)
@@ -247,8 +249,8 @@ class Equations:
     def turn(self, keep: Array) -> None:
         self.direction = self.shaped + keep * self.direction
 
-    def _sums(self) -> Sums:
-        return Sums(
+    def _sums(self) -> IterateSums:
+        return IterateSums(
             np.sum(self.residual * self.shaped, axis=0),
             np.sum(self.residual**2, axis=0),
             np.sum(self.weights * (self.cross + self.residual), axis=0),
