@@ -29,7 +29,7 @@ def binned_ridge(
     fit_intercept: bool = True,
     start: Array | None = None,
     tol: float = 1e-3,
-    settled: float = 0.0,
+    least_gain: float = 0.0,
     max_iter: int = 200,
     callback: Callback | None = None,
 ) -> Solution:
@@ -37,14 +37,14 @@ def binned_ridge(
 
     alpha: one ridge, or one for each output (a path of ridges is one fit with repeated targets,
     because finding a bin costs more than adding to it). shares (n,) sum to one and are zero for
-    rows that are not fitted. Preconditioned by the diagonal; `tol` and `settled` are those of
+    rows that are not fitted. Preconditioned by the diagonal; `tol` and `least_gain` are those of
     `Stop`.
     """
     alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     if not (alphas > 0.0).all():
         raise ValueError(f"alpha={alpha!r}: ridge regression on bins needs alpha > 0.")
     system = _BinnedEquations(bins, targets, shares, alphas, fit_intercept, start)
-    stop = Stop(tol, settled, negligible=_ROUNDING, max_iter=max_iter)
+    stop = Stop(tol, least_gain, negligible=_ROUNDING, max_iter=max_iter)
     outcome = conjugate_gradients(system, stop, callback)
     return outcome.solution(*system.solution(), passes=outcome.iterations)
 

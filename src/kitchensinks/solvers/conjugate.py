@@ -93,7 +93,8 @@ class Stop:
     tol: the certified gap ‖r‖²/α is at most this share of the objective, or of `negligible` times
     the objective at β = 0 where that is larger: the output has converged. Without a ridge the gap
     is the objective itself; r'M⁻¹r then stops the loop, without a certificate.
-    settled: the last step lowered the objective by less than this share of it; zero: no such rule.
+    least_gain: the last step lowered the objective by less than this share of it; zero: no such
+    rule.
     enough (outputs,): r'M⁻¹r is at most this.
 
     worth: give up, without convergence, if the gap falls so slowly that more iterations than this
@@ -104,7 +105,7 @@ class Stop:
     """
 
     tol: float = 0.0
-    settled: float = 0.0
+    least_gain: float = 0.0
     enough: Array | None = None
     negligible: float = NEGLIGIBLE
     verified: bool = False
@@ -135,8 +136,8 @@ class Stop:
         allowed = aim * self.tol * np.maximum(objective, floor)
         converged = gap <= allowed
         done = np.where(bounded, converged, sums.shaped <= _UNCERTIFIED * allowed)
-        if self.settled > 0.0 and before is not None:
-            done |= before - objective < self.settled * objective
+        if self.least_gain > 0.0 and before is not None:
+            done |= before - objective < self.least_gain * objective
         if self.enough is not None:
             done |= sums.shaped <= self.enough
         excess = float((gap / np.maximum(allowed, _TINY)).max(initial=0.0))
