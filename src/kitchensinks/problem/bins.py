@@ -37,9 +37,11 @@ from kitchensinks.problem.losses import Array
 
 # Grids are grouped while a combination of their bins has at least this many rows on average.
 _ROWS_A_COMBINATION = 4
-# Chains of grids whose groups are found side by side, and neighbours that a chain takes in turn:
-# grids of equal bins, as trees that are drawn again have, stay together.
-_CHAINS, _DEALT = 4, 8
+# Chains of grids whose groups are found side by side.
+_CHAINS = 4
+# Neighbouring grids that a chain takes in turn: grids of equal bins, as trees that are drawn again
+# have, stay together.
+_DEALT = 8
 # The bins of one grid of this many rows stay in cache whatever the order of the rows.
 _FITTING = 2**16
 # More rows are sorted by their bins in this many of the coarsest grids.

@@ -28,10 +28,11 @@ SLICE_ROWS = 1024
 # Entries multiplied at a time: few enough to stay in cache between Z·β and Z'·a.
 SLICE_ENTRIES = 2**20
 
-
-# Columns of products that compiled loops make in less time than BLAS, and entries that they take at
-# a time: a megabyte of float32.
-FEWEST_NARROW, MOST_NARROW = 4, 30
+# From this many columns, compiled loops compute products in less time than BLAS.
+FEWEST_NARROW = 4
+# Beyond this many columns, BLAS is faster again.
+MOST_NARROW = 30
+# Entries that the compiled loops take at a time: a megabyte of float32.
 NARROW_ENTRIES = 2**18
 
 
