@@ -36,7 +36,9 @@ Bundle = list[Partition]
 
 @dataclass(frozen=True)
 class Job:
-    """Walks over partitions: first without, then with, what the look at them has found."""
+    """Passes over the partitions: the first collects summaries for the scaler and a sample, later
+    ones use them.
+    """
 
     recipe: Recipe
     partitions: Partitions

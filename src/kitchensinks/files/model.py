@@ -256,9 +256,10 @@ def _made(name: str, held: Facts, size: int) -> Any:
 
 
 def _drawn(frozen: Frozen, size: int, digest: str, version: str, learned: Arrays) -> Frozen:
-    """The features with what rows decided of their draw, if the draw is the one that was saved.
+    """Restore the data-dependent part of the draw (bins, selected features), after checking that
+    the seed reproduces the saved draw.
 
-    All that the file says is checked before anything is drawn; size: bytes of its arrays.
+    Everything in the file is checked before anything is drawn; size: bytes of its arrays.
     """
     check_learned(learned, frozen.n_components)
     check_size(frozen, size, learned)

@@ -147,7 +147,7 @@ def takes_span(shape: Sizes, settings: Settings) -> bool:
         # With a learned law and ridge, the spectrum is not needed.
         exact = settings.solver == "direct" or settings.alpha == 0.0
         most = SPAN_ROWS_EXACT if exact else SPAN_ROWS
-        few = few and shape.n_rows <= most and settings.settled == 0.0
+        few = few and shape.n_rows <= most and settings.least_gain == 0.0
     return few and not isinstance(settings.constraint, SupBall)
 
 
@@ -374,7 +374,7 @@ def by_gram(plan: Plan, known: bool) -> Plan:
 def after_all(plan: Plan, shape: Sizes, made: int) -> Plan:
     """The direct plan in place of conjugate gradients that converge too slowly for what is left."""
     reason = (
-        f"after {made} passes of conjugate gradients, the others would take longer than the rest "
-        f"of the Gram, which is worth {shape.worth:.0f}"
+        f"after {made} passes of conjugate gradients, the remaining passes would take longer than "
+        f"computing the rest of the Gram matrix, which costs about {shape.worth:.0f} passes"
     )
     return replace(plan, solver="direct", reason=reason)

@@ -311,10 +311,11 @@ def _even(candidate: Candidate) -> bool:
 
 
 def _duel(task: LearningRows, close: list[Candidate]) -> list[Candidate]:
-    """The best law with equal scales and the best of the others with nearly as many features as the
-    last fit has, where those are many more than were tried and both are close; else all.
+    """Compare the best equal-scale law with the best other law again, at nearly the final number of
+    features.
 
-    In wide tables alone: elsewhere equal scales are rarely close, and the fits cost too much.
+    Return all candidates if the two are not close or the trials already had about as many features.
+    Only for wide tables: elsewhere equal scales are rarely close, and the fits cost too much.
     """
     if not task.wide:
         return close

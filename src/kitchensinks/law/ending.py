@@ -77,9 +77,9 @@ def chosen(
     if task.copied is None:
         kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     else:
-        # The error is of rows without a copy among the fitted ones, because copies may be made.
-        # Where they are not, some of the rows to come have one, which a law that follows single
-        # rows knows: of about the least errors, that is the best where copies come again.
+        # Errors are those of rows without a fitted copy, because the copies may be artificial. If
+        # they are genuine, new rows may repeat fitted ones. Among laws of nearly equal error,
+        # prefer the one that predicts repeated rows best.
         even = [one for one in close if one.error <= constants.EVEN * min(errors)]
         kept = even[first_best([with_copies(task, one) for one in even])]
     if (leaves := _with_trees(task, candidates, close)) is not None:
