@@ -31,6 +31,8 @@ def test_no_example_escapes(page):
         if block.language == "python":
             outside = outside.replace(block.text, "")
     assert ">>>" not in outside
+    indented = re.findall(r"^(?: {4}|\t).*\bks\..*", outside, re.MULTILINE)
+    assert not indented, f"fence this as ```python: {indented}"
     assert "Not run by the tests" not in outside or any(b.reason for b in blocks_of(page))
 
 

@@ -25,6 +25,12 @@ ROOMS = [file.removesuffix("/").removesuffix(".py") for file in FILES]
 MOST_LINES = 450
 MOST_COMPLEX = 15
 MOST_CALLS = 8
+
+
+# Names that two modules of the library proper define, each with its reason.
+TWICE = {
+    "Checkpoint": "the protocol that a fit asks for (fitting/), and the class that users give it",
+}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
@@ -101,6 +107,22 @@ def test_no_function_is_complex():
             if isinstance(block, Function) and block.complexity > MOST_COMPLEX:
                 found[f"{path.relative_to(PACKAGE)}: {block.fullname}"] = block.complexity
     assert not found, f"complexity over {MOST_COMPLEX}: {found}. Give each idea a function."
+
+
+def test_a_class_has_a_name_of_its_own():
+    """In the library proper, which ends where the papers begin: a name means one thing."""
+    proper = ROOMS[: ROOMS.index("papers")]
+    found = {}
+    for path in MODULES:
+        if room_of(path) in proper:
+            for node in ast.parse(path.read_text("utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    found.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    twice = {name: files for name, files in found.items() if len(files) > 1}
+    assert twice.keys() == TWICE.keys(), (
+        f"classes of one name: {twice}. Give the more local one a longer name, or remove from "
+        "TWICE what is defined once."
+    )
 
 
 def test_the_front_door_is_light():

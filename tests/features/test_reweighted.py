@@ -17,7 +17,7 @@ import kitchensinks as ks
 from kitchensinks import Reweighted
 from kitchensinks import inspect as selection
 from kitchensinks.features.bases import leverage as leverage_module
-from kitchensinks.features.bases.leverage import Operator, Pool
+from kitchensinks.features.bases.leverage import KernelOperator, Pool
 from kitchensinks.features.bases.reweighted import probabilities, resample
 from kitchensinks.features.scaling import Scaler, Spread
 from tests.catalogue import BASES, extreme_and_random_rows, name_of
@@ -93,7 +93,7 @@ def test_scores_agree_with_a_direct_computation_in_both_forms(
     monkeypatch.setattr(leverage_module, "HELD_ENTRIES", held)
     weights = np.random.default_rng(1).random(len(ROWS))
     draw = basis.draw(1, 4, n_components)
-    operator = Operator(draw, ROWS, weights)
+    operator = KernelOperator(draw, ROWS, weights)
     assert operator.by_rows == (n_components > 100)
     for mu in (1e-4, 0.1):
         scores = selection.leverage_scores(draw, ROWS, mu, weights)
@@ -101,7 +101,7 @@ def test_scores_agree_with_a_direct_computation_in_both_forms(
         np.testing.assert_allclose(scores, direct, rtol=1e-7, atol=1e-12)
         dimension = selection.effective_dimension(operator.eigenvalues, mu)
         assert scores.sum() == pytest.approx(dimension)
-    redrawn = Operator(Pool(basis, 1, 4, n_components), ROWS, weights)
+    redrawn = KernelOperator(Pool(basis, 1, 4, n_components), ROWS, weights)
     np.testing.assert_allclose(redrawn.scores(0.1), scores, rtol=1e-7, atol=1e-12)
 
 
@@ -117,7 +117,7 @@ def test_cosine_and_sine_are_scored_together():
 
 def test_auto_mu_makes_the_effective_dimension_the_number_of_columns():
     basis = ks.Fourier(gamma=0.3)
-    operator = Operator(Pool(basis, 0, 4, 1000), ROWS)
+    operator = KernelOperator(Pool(basis, 0, 4, 1000), ROWS)
     found = selection.mu_of_dimension(operator.eigenvalues, 10)
     automatic = chosen_draw(Reweighted(basis, rows=1.0), 0, 10, ROWS)
     given = chosen_draw(Reweighted(basis, rows=1.0, mu=found), 0, 10, ROWS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.fitting.plan import Shape, make_plan
+from kitchensinks.fitting.plan import Sizes, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.law.candidates import affordable
 from kitchensinks.law.learned import Learned
@@ -66,8 +66,8 @@ def test_a_learned_law_has_no_more_grids_than_fit():
 def test_a_gram_that_is_asked_for_is_refused_beyond_the_budget(sparse):
     settings = Settings(LOSSES["squared"], 1e-3, None, True, 1e-3, 200, "direct", 0)
     with pytest.raises(ValueError, match=r"Gram matrix of 43,000 features.*88\.8 GB.*1 GB"):
-        make_plan(Shape(100_000, 43_000, sparse, 1e8, 1e9, 4), settings)
-    assert make_plan(Shape(100_000, 1000, sparse, 1e8, 1e9, 4), settings).solver == "direct"
+        make_plan(Sizes(100_000, 43_000, sparse, 1e8, 1e9, 4), settings)
+    assert make_plan(Sizes(100_000, 1000, sparse, 1e8, 1e9, 4), settings).solver == "direct"
 
 
 @pytest.mark.usefixtures("little_work")

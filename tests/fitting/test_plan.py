@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.fitting.plan import Plan, Shape, gram_bytes, make_plan
+from kitchensinks.fitting.plan import Plan, Sizes, gram_bytes, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.losses import LOSSES
 
-MANY = Shape(10_000, 500, False, 4e7, 1e10, 8)
-LONG = Shape(120_000, 3000, False, 1e8, 1e10, 4)
+MANY = Sizes(10_000, 500, False, 4e7, 1e10, 8)
+LONG = Sizes(120_000, 3000, False, 1e8, 1e10, 4)
 
 
 def settings(loss="squared", alpha=1e-3, solver="auto", **options):
@@ -48,29 +48,29 @@ CASES = {
         "features",
     ),
     "asked for": (MANY, settings(solver="blocks"), "blocks", "features"),
-    "many bins": (Shape(10_000, 60_000, True, 1e7, 1e10, 4), settings(), "sparse", "bins"),
-    "few bins": (Shape(10_000, 900, True, 1e7, 1e10, 4), settings(), "direct", "features"),
-    "few rows of many bins": (Shape(900, 60_000, True, 1e7, 1e10, 4), settings(), "direct", "span"),
+    "many bins": (Sizes(10_000, 60_000, True, 1e7, 1e10, 4), settings(), "sparse", "bins"),
+    "few bins": (Sizes(10_000, 900, True, 1e7, 1e10, 4), settings(), "direct", "features"),
+    "few rows of many bins": (Sizes(900, 60_000, True, 1e7, 1e10, 4), settings(), "direct", "span"),
     "more rows of many bins": (
-        Shape(4000, 60_000, True, 1e7, 1e10, 4),
+        Sizes(4000, 60_000, True, 1e7, 1e10, 4),
         settings(),
         "sparse",
         "bins",
     ),
     "the same without a ridge": (
-        Shape(4000, 60_000, True, 1e7, 1e10, 4),
+        Sizes(4000, 60_000, True, 1e7, 1e10, 4),
         settings(alpha=0.0),
         "direct",
         "span",
     ),
     "the same, asked for directly": (
-        Shape(4000, 60_000, True, 1e7, 1e10, 4),
+        Sizes(4000, 60_000, True, 1e7, 1e10, 4),
         settings(solver="direct"),
         "direct",
         "span",
     ),
     "few rows of many bins with a learned ridge": (
-        Shape(900, 60_000, True, 1e7, 1e10, 4),
+        Sizes(900, 60_000, True, 1e7, 1e10, 4),
         settings(settled=1e-3),
         "sparse",
         "bins",
@@ -80,7 +80,7 @@ CASES = {
     "kinks, fewer rows": (replace(MANY, n_rows=3000), settings("hinge"), "gram", "features"),
     "smooth": (MANY, settings("logistic"), "gram", "features"),
     "smooth, many rows and features": (
-        Shape(60_000, 1600, False, 1e8, 1e10, 4),
+        Sizes(60_000, 1600, False, 1e8, 1e10, 4),
         settings("logistic"),
         "sampled",
         "features",
@@ -118,7 +118,7 @@ def test_solver_space_and_reason(case):
         (replace(MANY, sparse=True), settings(solver="stochastic"), "dense features"),
         (replace(MANY, sparse=True), settings(solver="conjugate"), "or more sparse columns"),
         (replace(MANY, sparse=True, stream=True), settings("hinge"), "partial_fit with loss"),
-        (Shape(9, 30_000, True, 1e6, 1e9, 4, stream=True), settings(), "at most 20000"),
+        (Sizes(9, 30_000, True, 1e6, 1e9, 4, stream=True), settings(), "at most 20000"),
         (replace(MANY, place="dask", memory=1e6), settings("hinge"), "raise memory_budget"),
     ],
 )

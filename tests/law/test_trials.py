@@ -105,7 +105,7 @@ def test_the_ridge_of_bins_is_the_best_of_those_about_it(data, mapped, near, mon
     """Three neighbours, three more where the best is at an edge, and then between them."""
     monkeypatch.setattr(constants, "ROUGH", 1e-9)
     monkeypatch.setattr(constants, "ROUGH_STEPS", 1000)
-    monkeypatch.setattr("kitchensinks.law.trials.SETTLED", 0.0)
+    monkeypatch.setattr("kitchensinks.law.trials.LEAST_GAIN", 0.0)
     fits = GridFits(data, mapped, BINS[0], 20, 3)
     error, ridge, losses = fits.best(near)
     steps = constants.RIDGE_STEP ** np.arange(-2.0, 3.0)

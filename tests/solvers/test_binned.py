@@ -82,7 +82,7 @@ def test_a_start_and_an_early_stop():
     exact = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10)
     again = binned_ridge(bins, targets, shares, 1e-3, tol=1e-6, start=exact.weights)
     assert again.iterations <= 1
-    early = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10, settled=0.05)
+    early = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10, least_gain=0.05)
     assert early.settled
     assert not early.converged
     assert early.iterations < exact.iterations

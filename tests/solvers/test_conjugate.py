@@ -57,9 +57,9 @@ def test_a_rise_by_rounding_stops_nothing_that_was_not_asked_to_settle():
     """It stopped the loop as settled, without convergence and without a warning."""
     equations = system()
     sums = equations.begin()
-    for settled in (0.0, 0.05):
-        found = Stop(1e-10, settled).look(equations, sums, SQUARES * (1.0 - 1e-15))
-        assert found.done.all() == (settled > 0.0)
+    for least_gain in (0.0, 0.05):
+        found = Stop(1e-10, least_gain).look(equations, sums, SQUARES * (1.0 - 1e-15))
+        assert found.done.all() == (least_gain > 0.0)
         assert not found.converged.any()
 
 
@@ -85,7 +85,7 @@ def test_a_start_that_is_the_solution_ends_at_once():
 def test_steps_that_lower_the_objective_by_little_end():
     full, early = system(), system()
     exact = conjugate_gradients(full, Stop(1e-10, max_iter=1000))
-    settled = conjugate_gradients(early, Stop(1e-10, settled=0.05))
+    settled = conjugate_gradients(early, Stop(1e-10, least_gain=0.05))
     assert settled.settled
     assert not settled.converged
     assert settled.gap > 1e-10 * settled.objective

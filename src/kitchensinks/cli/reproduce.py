@@ -9,6 +9,7 @@ from kitchensinks.numerics.arrays import Facts
 from kitchensinks.papers import datasets, experiments
 from kitchensinks.papers.experiments import harness, tables
 from kitchensinks.papers.experiments.study import Study
+from kitchensinks.tables.disk import atomic
 
 
 def reproduce(options: Reproduce, terminal: Terminal) -> Facts:
@@ -116,6 +117,7 @@ def _write_page(out: Path, page: Path, terminal: Terminal) -> Facts:
         raise FileNotFoundError(f"{out} is not a folder: pass that of the results with --out.")
     for name in experiments.names():
         harness.conclude(experiments.study(name), harness.folder_of(name, out, quick=False))
-    page.write_text(tables.page(out, page.parent), encoding="utf-8")
+    with atomic(page) as file:
+        file.write_text(tables.page(out, page.parent), encoding="utf-8")
     terminal.show(f"Wrote {page}.")
     return {"page": str(page)}

@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kitchensinks.features.bases.maxout import same_argmax
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Ints
 from kitchensinks.numerics.signs import popcount
 from kitchensinks.numerics.threads import looped
 
 Packed = NDArray[np.uint64]
-Places = NDArray[np.int64]
 
 
 def _tables(same: float, recall: float) -> int:
@@ -88,14 +87,14 @@ class Buckets:
     """For each table the keys in order, (n_tables, n), and the rows that have them."""
 
     keys: Packed
-    rows: Places
+    rows: Ints
 
     @classmethod
     def of(cls, keys: Packed) -> "Buckets":
         rows = np.argsort(keys, axis=1, kind="stable")
         return cls(np.take_along_axis(keys, rows, axis=1), rows)
 
-    def ranges(self, keys: Packed) -> tuple[Places, Places]:
+    def ranges(self, keys: Packed) -> tuple[Ints, Ints]:
         """First and last place of the bucket of each key, (n_tables, queries) each."""
         pairs = list(zip(self.keys, keys, strict=True))
         low = [np.searchsorted(own, asked, side="left") for own, asked in pairs]
@@ -104,7 +103,7 @@ class Buckets:
 
     def nearest(
         self, keys: Packed, queries: Packed, codes: Packed, count: int, own: bool
-    ) -> tuple[Places, Places, Places]:
+    ) -> tuple[Ints, Ints, Ints]:
         """The `count` nearest codes in the buckets of each query: numbers of different letters and
         places, (queries, count), −1 where buckets hold fewer, and the rows compared, (queries,).
 

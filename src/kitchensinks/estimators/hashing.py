@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kitchensinks.estimators.buckets import Buckets, Shape
+from kitchensinks.estimators.buckets import Buckets, Packed, Shape
 from kitchensinks.estimators.inputs import TakesSparse, float_rows
 from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
@@ -21,7 +21,6 @@ from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.view import Given
 
-Packed = NDArray[np.uint64]
 # Entries of the projections, or of the distances, of one block of rows.
 _BLOCK_ENTRIES = 2**22
 

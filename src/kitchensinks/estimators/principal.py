@@ -30,9 +30,6 @@ from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.view import Given
 
-# (columns, features) of all rows, part by part.
-Walk = Iterator[Block]
-
 
 @dataclass(frozen=True, eq=False)
 class Principal:
@@ -58,7 +55,7 @@ class Principal:
 
     @classmethod
     def of_rows(
-        cls, walk: Callable[[], Walk], n_columns: int, shares: Floats, count: int
+        cls, walk: Callable[[], Iterator[Block]], n_columns: int, shares: Floats, count: int
     ) -> "Principal":
         """From fewer rows than columns: an eigenproblem of rows × rows.
 
@@ -337,7 +334,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         add_rows(own, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
         self._moments, self._principal = own if known.count == 0 else known.merge(own), None
 
-    def _walk(self, rows: Matrix) -> Walk:
+    def _walk(self, rows: Matrix) -> Iterator[Block]:
         """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
         most = int(memory_budget(self.memory_budget) / 64)
         return self._features.walk(rows, min(WALKED_ENTRIES, most))

@@ -13,7 +13,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.state import Spec, State
-from kitchensinks.state.importance import Groups, variance_along
+from kitchensinks.state.importance import ColumnPlaces, variance_along
 from kitchensinks.state.model import LocalModels, local_models
 from kitchensinks.tables.view import Given
 
@@ -77,7 +77,7 @@ class Readings:
         would be missed, which `sklearn.inspection.permutation_importance` measures.
         """
         state = self._state()
-        own = Groups.of(self, state.columns).counted(self)
+        own = ColumnPlaces.of(self, state.columns).counted(self)
         record = state.law.record
         if record is not None and not record.uniform:
             return np.array([record.importances[part].sum() for part in own])

@@ -4,7 +4,6 @@ Features stay in the memory of the workers where all of them fit, and are made a
 where they do not; weights go out, and Z'·slopes come back.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from operator import itemgetter
 
@@ -15,9 +14,9 @@ from kitchensinks.execution.cluster import persist, workers
 from kitchensinks.execution.design import PartitionedDesign, Vector
 from kitchensinks.execution.job import Job
 from kitchensinks.execution.order import order_statistic
-from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
+from kitchensinks.execution.recipe import Recipe, RowSums, SplitSide
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.blockwise import Descent
+from kitchensinks.fitting.blockwise import BlockDescent
 from kitchensinks.fitting.calibration import Calibration, Residuals, calibrate
 from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
 from kitchensinks.fitting.held_out import least_error, too_few
@@ -34,15 +33,14 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.quadratic import FactoredGram
-from kitchensinks.solvers.smooth import solve_smooth
+from kitchensinks.solvers.smooth import Keep, solve_smooth
 from kitchensinks.solvers.smoothed import solve_smoothed
 from kitchensinks.state import Spec
 from kitchensinks.state.remembered import Limits, batch_of
-from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.keys import Keys, RowSample
 
 # Where a solver starts, and what it tells after each iteration.
 Start = tuple[Array, Array] | None
-Keep = Callable[[Array, Array], None] | None
 
 
 class RowVectors:
@@ -77,14 +75,14 @@ class RowVectors:
         job.progress(f"{where} by the workers")
         self.job = job
 
-    def shares(self, split: Split | None = None) -> Vector:
+    def shares(self, split: SplitSide | None = None) -> Vector:
         """Weights that sum to one, of all rows or of one side of a split."""
         rows = self.weights, self.keys
         total = float(self.design.reduce(_weight, *rows, split=split))
         vector: Vector = self.design.each(_share, *rows, split=split, total=total)
         return vector
 
-    def split(self, settings: Settings) -> tuple[Split, Split]:
+    def split(self, settings: Settings) -> tuple[SplitSide, SplitSide]:
         """The rows to fit, and a fifth of them, by their keys, that is held out."""
         nodes = self.design.each(_counted_keys, self.keys, self.weights).parts
 
@@ -94,14 +92,14 @@ class RowVectors:
             return np.clip(np.round(HELD_OUT * total), 1, total - 1)
 
         last = int(order_statistic(self.job.partitions, nodes, rank)[0])
-        return Split(last, False), Split(last, True)
+        return SplitSide(last, False), SplitSide(last, True)
 
 
 def fit_blocks(job: Job, settings: Settings, memory: float) -> Fit:
     """Squared loss by descent over blocks of features."""
     rows = RowVectors(job, features=False)
     vectors = rows.design, rows.design.tasks, rows.targets, rows.shares()
-    return Descent(*vectors, job.frozen, settings, memory).fit()
+    return BlockDescent(*vectors, job.frozen, settings, memory).fit()
 
 
 def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit, RowSample | None]:
@@ -145,7 +143,7 @@ def calibration_of(
 
 
 def _choose_alpha(
-    settings: Settings, rows: RowVectors, fitted: Sums, inside: Split, outside: Split
+    settings: Settings, rows: RowVectors, fitted: RowSums, inside: SplitSide, outside: SplitSide
 ) -> tuple[float, Array, Array]:
     """The ridge strength with the least loss on held-out rows."""
     held, rough = rows.shares(outside), roughly(settings)
@@ -167,14 +165,14 @@ def _solve(
     factored: FactoredGram,
     settings: Settings,
     start: Start = None,
-    keep: Keep = None,
+    keep: Keep | None = None,
 ) -> Solution:
     # Rows on a cluster have no memory, which the method of multipliers needs.
     solve = solve_smooth if problem.loss.smooth else solve_smoothed
     return solve(problem, factored=factored, start=start, keep=keep, **solver_options(settings))
 
 
-def _going_on(job: Job) -> tuple[Start, Keep]:
+def _going_on(job: Job) -> tuple[Start, Keep | None]:
     """The weights that a checkpoint has, and what gives it those of each iteration."""
     checkpoint = job.checkpoint
     if checkpoint is None:
@@ -194,10 +192,10 @@ def _counted_keys(keys: Keys, weights: Array) -> tuple[Keys, Array]:
     return keys[:, None], (weights > 0.0).astype(np.float64)
 
 
-def _share(weights: Array, keys: Keys, split: Split | None, total: float) -> Array:
+def _share(weights: Array, keys: Keys, split: SplitSide | None, total: float) -> Array:
     counted = True if split is None else split.counted(keys)
     return np.where(counted, weights, 0.0) / total
 
 
-def _weight(weights: Array, keys: Keys, split: Split | None) -> float:
+def _weight(weights: Array, keys: Keys, split: SplitSide | None) -> float:
     return float(_share(weights, keys, split, 1.0).sum())

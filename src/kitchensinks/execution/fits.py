@@ -16,11 +16,11 @@ from kitchensinks.execution.convex import calibration_of, fit_blocks, fit_convex
 from kitchensinks.execution.job import Job
 from kitchensinks.execution.order import robust_spread
 from kitchensinks.execution.partitions import Partitions
-from kitchensinks.execution.recipe import Recipe, Score
+from kitchensinks.execution.recipe import Recipe, ScoreSums
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.plan import Shape, make_plan
+from kitchensinks.fitting.plan import Sizes, make_plan
 from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
@@ -77,9 +77,9 @@ def score_collections(
     """Accuracy, or R², from sums over the partitions."""
     job = _job(spec, Partitions.of(X, y, sample_weight))
     job = replace(job, recipe=replace(job.recipe, missing=True))
-    tasks = tree(job.each(Recipe.hits, delayed(state)), Score.merge)
+    tasks = tree(job.each(Recipe.hits, delayed(state)), ScoreSums.merge)
     (score,) = job.compute(f"scoring {job.partitions}", tasks)
-    return Score(*score).value
+    return ScoreSums(*score).value
 
 
 def _job(spec: Spec, partitions: Partitions, checkpoint: Checkpoint | None = None) -> Job:
@@ -157,7 +157,7 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     features, n_rows, settings = law.features, job.seen.n_rows, spec.settings(law)
     entry = features.dtype.itemsize
     size = float(entry) * n_rows * features.n_columns
-    shape = Shape(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
+    shape = Sizes(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
     plan = make_plan(shape, settings)
     held_out = spec.calibrates and not spec.loss.squared
     limits = _CALIBRATION if held_out else REMEMBERED if spec.loss.squared else COMPARED

@@ -10,13 +10,13 @@ from dask import delayed
 from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.execution.cluster import Task, slots, tree
-from kitchensinks.execution.partitions import Part, Partitions
-from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, both
+from kitchensinks.execution.partitions import Partition, Partitions
+from kitchensinks.execution.recipe import NOTHING, Recipe, RowSums, Seen, SplitSide, both
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.settings import Arrays, Checkpoint, Progress, silent
-from kitchensinks.numerics.arrays import Block, DType, SampleWeight
+from kitchensinks.fitting.settings import Checkpoint, Progress, silent
+from kitchensinks.numerics.arrays import Arrays, Block, DType, SampleWeight
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
@@ -31,12 +31,14 @@ _PILOT_BYTES = 2**15
 # Lowest keys of the rows that identify a fit in a checkpoint.
 _KEYS = 64
 
-Bundle = list[Part]
+Bundle = list[Partition]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Walks over partitions: first without, then with, what the look at them has found."""
+    """Passes over the partitions: the first collects summaries for the scaler and a sample, later
+    ones use them.
+    """
 
     recipe: Recipe
     partitions: Partitions
@@ -117,27 +119,27 @@ class Job:
         self,
         bundles: list[Bundle],
         limits: Limits | None = None,
-        split: Split | None = None,
+        split: SplitSide | None = None,
         dtype: DType | None = None,
     ) -> Any:
         """The task of the sums over bundles; the rest is as for `Recipe.sums`."""
         shift, call = delayed(Recipe.shift)(self.sent), delayed(Recipe.sums)
         given = shift, limits, split, dtype
-        return tree([call(self.sent, part, *given) for part in bundles], Sums.merge)
+        return tree([call(self.sent, part, *given) for part in bundles], RowSums.merge)
 
     def summed(
         self,
         limits: Limits | None = None,
-        split: Split | None = None,
+        split: SplitSide | None = None,
         phase: str = "sums",
         dtype: DType | None = None,
-    ) -> Sums:
+    ) -> RowSums:
         """All the sums, here; with a checkpoint they come in waves, saved now and then."""
         text = f"summing {self.partitions}"
         if self.checkpoint is None:
             (found,) = self.compute(text, self.sums(self.bundles(), limits, split, dtype))
-            return Sums(*found)
-        total: list[Sums] = []
+            return RowSums(*found)
+        total: list[RowSums] = []
 
         def state() -> Arrays:
             moments, sample = total[-1]
@@ -151,7 +153,7 @@ class Job:
                 )
             moments = Moments.zeros(np.zeros(0), 0)
             moments.restore(arrays)
-            total.append(Sums(moments, _unpacked(arrays)))
+            total.append(RowSums(moments, _unpacked(arrays)))
 
         source = partial(self.waves, text, lambda wave: self.sums(wave, limits, split, dtype))
         for _, sums in self.checkpoint.over(phase, source, state, restore):

@@ -10,22 +10,20 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import Task, persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import NORMAL_DEVIATION
+from kitchensinks.tables.keys import Keys
 
 _BITS = 16
 _SIGN = np.uint64(1 << 63)
 
-Words = NDArray[np.uint64]
-
 
 def order_statistic(
     partitions: Partitions, nodes: list[Task], rank: Callable[[Array], Any]
-) -> Words:
+) -> Keys:
     """The least word of each column with a weight of `rank(total)` at or below it.
 
     nodes: tasks of pairs of words (n, columns) and their weights (n,).
@@ -45,7 +43,7 @@ def order_statistic(
         columns = np.arange(len(place))
         below = reached[place, columns] - weights[place, columns]
         prefix = (prefix << np.uint64(_BITS)) | place.astype(np.uint64)
-    found: Words = prefix
+    found: Keys = prefix
     return found
 
 
@@ -75,7 +73,7 @@ def _median(partitions: Partitions, nodes: list[Task]) -> Array:
 # -- what runs on the workers ------------------------------------------------------------
 
 
-def _counts(weighted: tuple[Words, Array], prefix: Any, shift: int) -> Array:
+def _counts(weighted: tuple[Keys, Array], prefix: Any, shift: int) -> Array:
     """The weight in each interval of words that begin with the bits of the prefix."""
     words, weights = weighted
     places = ((words >> np.uint64(shift)) & np.uint64(2**_BITS - 1)).astype(np.intp)
@@ -89,7 +87,7 @@ def _counts(weighted: tuple[Words, Array], prefix: Any, shift: int) -> Array:
     return found
 
 
-def _words(weighted: tuple[Array, Array], sign: float) -> tuple[Words, Array]:
+def _words(weighted: tuple[Array, Array], sign: float) -> tuple[Keys, Array]:
     values, weights = weighted
     # Adding zero makes −0.0 and 0.0 the same bits.
     bits = (sign * values + 0.0).view(np.uint64)

@@ -25,7 +25,7 @@ class PartitionError(ValueError):
     """Something is wrong with one partition, which the message names."""
 
 
-class Part(NamedTuple):
+class Partition(NamedTuple):
     """One partition: its number, rows, targets and weights (tasks, or None)."""
 
     number: int
@@ -103,7 +103,7 @@ def in_partition(number: int) -> Iterator[None]:
 class Partitions:
     """Aligned partitions of rows, targets and weights."""
 
-    parts: list[Part]
+    parts: list[Partition]
     schema: Schema
 
     @classmethod
@@ -120,7 +120,9 @@ class Partitions:
             X, other = _aligned(X, other, name)
             columns[0] = _tasks(X)
             columns.append(_tasks(other))
-        return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
+        return cls(
+            [Partition(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema
+        )
 
     def __str__(self) -> str:
         return f"{len(self.parts)} partition{'' if len(self.parts) == 1 else 's'}"
@@ -233,7 +235,7 @@ def _tasks(collection: Any) -> list[Task]:
     return list(np.ravel(np.asarray(tasks, dtype=object)))
 
 
-def _failure(part: Part) -> Exception | None:
+def _failure(part: Partition) -> Exception | None:
     """What keeps a partition from being computed, if anything does."""
     tasks = [task for task in part[1:] if task is not None]
     try:

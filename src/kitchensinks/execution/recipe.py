@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from kitchensinks.execution.cluster import check_versions, versions
-from kitchensinks.execution.partitions import Part, Schema, checked_rows, in_partition
+from kitchensinks.execution.partitions import Partition, Schema, checked_rows, in_partition
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen, RowSummary
 from kitchensinks.features.scaling import Spread
@@ -30,10 +30,8 @@ from kitchensinks.state import Spec, State
 from kitchensinks.state.remembered import Limits, sample_of
 from kitchensinks.state.streams import add_rows
 from kitchensinks.tables.arrays import check_weights
-from kitchensinks.tables.keys import RowSample, row_keys
+from kitchensinks.tables.keys import Keys, RowSample, row_keys
 from kitchensinks.tables.memory import memory_budget
-
-Keys = NDArray[np.uint64]
 
 
 def both(mine: Any, theirs: Any) -> Any:
@@ -74,17 +72,17 @@ class Seen(NamedTuple):
 NOTHING = Seen(None, RowSummary(None, None), {}, 0.0, math.inf)
 
 
-class Sums(NamedTuple):
+class RowSums(NamedTuple):
     """Sums over rows, and the rows that are remembered of them."""
 
     moments: Moments
     sample: RowSample | None
 
-    def merge(self, other: "Sums") -> "Sums":
-        return Sums(self.moments.merge(other.moments), both(self.sample, other.sample))
+    def merge(self, other: "RowSums") -> "RowSums":
+        return RowSums(self.moments.merge(other.moments), both(self.sample, other.sample))
 
 
-class Split(NamedTuple):
+class SplitSide(NamedTuple):
     """One side of the rows: those held out, whose keys are `last` or below, or the others."""
 
     last: int
@@ -94,17 +92,17 @@ class Split(NamedTuple):
         return np.asarray((keys <= np.uint64(self.last)) == self.held)
 
 
-class Score(NamedTuple):
-    """Weighted hits of classes, or squared errors with the spread of the targets."""
+class ScoreSums(NamedTuple):
+    """Weighted hits of classes, or squared errors with the spread of the targets; they add up."""
 
     weight: float
     hits: Array
     spread: Spread | None = None
 
-    def merge(self, other: "Score") -> "Score":
+    def merge(self, other: "ScoreSums") -> "ScoreSums":
         # An empty partition has hits of one zero, which adds to any number of outputs.
         hits, spread = self.hits + other.hits, both(self.spread, other.spread)
-        return Score(self.weight + other.weight, hits, spread)
+        return ScoreSums(self.weight + other.weight, hits, spread)
 
     @property
     def value(self) -> float:
@@ -150,7 +148,7 @@ class Recipe:
         assert self.frozen is not None, "the law is found before any sum"
         return self.frozen
 
-    def read(self, part: Part) -> Batch | None:
+    def read(self, part: Partition) -> Batch | None:
         """The rows of a partition, checked, with targets as they came; None where it is empty."""
         check_versions(self.versions)
         rows = self.schema.array(part.rows)
@@ -173,7 +171,7 @@ class Recipe:
             return batch
         return batch.less(self.trend.in_units(self.spec.encoding.unit).values)
 
-    def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
+    def batches(self, parts: Sequence[Partition]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""
         for part in parts:
             with in_partition(part.number):
@@ -181,7 +179,7 @@ class Recipe:
                 if read is not None:
                     yield self.encoded(read)
 
-    def look(self, part: Part) -> Seen:
+    def look(self, part: Partition) -> Seen:
         """Scaler and sample, with the weights of classes where these are known.
 
         With a summary of the targets where it is not known yet how they are encoded.
@@ -201,7 +199,7 @@ class Recipe:
             digest = _digest(part.number, read.targets, weights)
             return Seen(summary, found, {part.number: n_rows}, total, memory, digest)
 
-    def values(self, part: Part, n_outputs: int) -> tuple[Array, Array]:
+    def values(self, part: Partition, n_outputs: int) -> tuple[Array, Array]:
         """The targets as they came, (n, outputs), and their weights."""
         with in_partition(part.number):
             read = self.read(part)
@@ -209,7 +207,7 @@ class Recipe:
                 return np.zeros((0, n_outputs)), np.zeros(0)
             return read.targets.reshape(-1, n_outputs), read.own_weights
 
-    def sample(self, part: Part, limits: Limits) -> RowSample | None:
+    def sample(self, part: Partition, limits: Limits) -> RowSample | None:
         """Rows by their keys, with their targets as notes."""
         found = [sample_of(batch, self.seed, None, limits) for batch in self.batches([part])]
         return found[0] if found else None
@@ -222,12 +220,12 @@ class Recipe:
 
     def sums(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Partition],
         shift: Array,
         limits: Limits | None,
-        split: Split | None,
+        split: SplitSide | None,
         dtype: DType | None = None,
-    ) -> Sums:
+    ) -> RowSums:
         """Sums over neighbouring partitions, or over one side of a split of their rows.
 
         limits: of the sample of their rows, None for no sample; dtype: as `Settings.summed`.
@@ -239,9 +237,9 @@ class Recipe:
             if split is not None:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
             add_rows(moments, self._blocks(batch), batch, dtype)
-        return Sums(moments, sample)
+        return RowSums(moments, sample)
 
-    def errors(self, parts: Sequence[Part], candidates: RidgeCandidates) -> Array:
+    def errors(self, parts: Sequence[Partition], candidates: RidgeCandidates) -> Array:
         """Leave-one-out Σw·e²/Σw over neighbouring partitions, (alphas, outputs)."""
         path, alphas = candidates.path, candidates.alphas
         total = np.zeros((len(alphas), self.n_outputs))
@@ -252,7 +250,9 @@ class Recipe:
                 total += path.left_out_squares(features, *given, alphas)
         return np.asarray(total / path.equations.weight)
 
-    def residuals(self, parts: Sequence[Part], given: tuple[NormalEquations, Array]) -> list[Array]:
+    def residuals(
+        self, parts: Sequence[Partition], given: tuple[NormalEquations, Array]
+    ) -> list[Array]:
         """`residual_sums` over neighbouring partitions, by equations without a Gram and weights."""
         n_columns, n_outputs = given[1].shape
         total = [np.zeros(given[1].shape), *np.zeros((2, n_outputs)), np.zeros(n_columns)]
@@ -263,7 +263,7 @@ class Recipe:
         return total
 
     def held(
-        self, parts: Sequence[Part], memory: float, keep: bool
+        self, parts: Sequence[Partition], memory: float, keep: bool
     ) -> tuple[RowPieces, Array, Array, Keys]:
         """Rows for the solvers of many passes, their targets, weights and keys."""
         batches = list(self.batches(parts))
@@ -274,19 +274,19 @@ class Recipe:
             np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),
         )
 
-    def hits(self, part: Part, state: State) -> Score:
+    def hits(self, part: Partition, state: State) -> ScoreSums:
         """The contribution of a partition to the score."""
         with in_partition(part.number):
             read = self.read(part)
             if read is None:
-                return Score(0.0, np.zeros(1))
+                return ScoreSums(0.0, np.zeros(1))
             rows = state.numbers(read.rows)
             y, own, found = read.targets, read.own_weights, state.answer_rows("predict", rows)
             if isinstance(state.targets, Classes):
-                return Score(float(own.sum()), np.array([own @ (found == y)]))
+                return ScoreSums(float(own.sum()), np.array([own @ (found == y)]))
             columns = y.reshape(len(y), -1)
             errors = own @ (columns - found.reshape(len(y), -1)) ** 2
-            return Score(float(own.sum()), errors, Spread.of(columns, own))
+            return ScoreSums(float(own.sum()), errors, Spread.of(columns, own))
 
     def _blocks(self, batch: Batch) -> FeatureBlocks:
         return FeatureBlocks(batch.rows, self.features, memory_budget(self.memory_budget))

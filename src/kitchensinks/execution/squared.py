@@ -14,7 +14,7 @@ from dask import delayed
 
 from kitchensinks.execution.cluster import Task, scattered, tree
 from kitchensinks.execution.job import Bundle, Job
-from kitchensinks.execution.recipe import Recipe, Sums
+from kitchensinks.execution.recipe import Recipe, RowSums
 from kitchensinks.fitting.refine import added
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
@@ -64,7 +64,7 @@ def _copied(job: Job) -> RowSample | None:
     return sample if copies is not None and (all_known or many(copies)) else None
 
 
-def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[Sums, Fit]:
+def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[RowSums, Fit]:
     bundles, dtype = job.bundles(), job.frozen.dtype
     sums = job.sums(bundles, limits)
     path = delayed(RidgeCandidates.of)(sums.moments, settings, dtype)
@@ -74,7 +74,7 @@ def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[
     return found, fit
 
 
-def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
+def _leave_one_out(job: Job, settings: Settings, found: RowSums) -> Fit:
     """From sums that are here: errors in waves, which a checkpoint can stop and take up again."""
     assert job.checkpoint is not None
     candidates = RidgeCandidates.of(found.moments, settings, job.frozen.dtype)

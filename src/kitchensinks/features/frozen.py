@@ -13,10 +13,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.arrays import AnyArray, Block, Bools, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Arrays, Block, Bools, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size

@@ -18,12 +18,11 @@ from typing import Any
 
 import kitchensinks
 from kitchensinks.files.archive import ModelFileError, read_archive, write_archive
-from kitchensinks.numerics.arrays import AnyArray, Block, Facts
+from kitchensinks.numerics.arrays import Arrays, Block, Facts
 from kitchensinks.tables.disk import remove_unfinished
 
 # Locks of POSIX systems; None elsewhere.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
-State = dict[str, AnyArray]
 _FACTS = "identity"
 
 
@@ -158,8 +157,8 @@ class Checkpoint:
         self,
         phase: str,
         blocks: Callable[[int], Iterator[Block]],
-        state: Callable[[], State],
-        restore: Callable[[State], None],
+        state: Callable[[], Arrays],
+        restore: Callable[[Arrays], None],
     ) -> Iterator[Block]:
         """Blocks from the saved position of the phase on; the state is saved after blocks.
 
@@ -193,12 +192,12 @@ class Checkpoint:
         if done > position:
             self._save(phase, done, state())
 
-    def store(self, name: str, arrays: State) -> None:
+    def store(self, name: str, arrays: Arrays) -> None:
         """Save arrays under a name, if it is time to save again."""
         if time.monotonic() - self._saved_at >= self.every:
             self._save(name, 0, arrays)
 
-    def stored(self, name: str) -> State | None:
+    def stored(self, name: str) -> Arrays | None:
         """The arrays saved under a name, or None."""
         if not (self.folder / f"{name}.sums").exists():
             return None
@@ -227,11 +226,11 @@ class Checkpoint:
                 signal.signal(signal.SIGINT, before)
             self._release()
 
-    def _save(self, phase: str, position: int, arrays: State) -> None:
+    def _save(self, phase: str, position: int, arrays: Arrays) -> None:
         self._write(f"{phase}.sums", {"position": position}, arrays)
         self._saved_at = time.monotonic()
 
-    def _write(self, name: str, facts: Facts, arrays: State) -> None:
+    def _write(self, name: str, facts: Facts, arrays: Arrays) -> None:
         path = self.folder / name
         try:
             write_archive(path, facts, arrays, sync=True)
@@ -243,7 +242,7 @@ class Checkpoint:
                 f"{kept}: make room and run the same again",
             ) from error
 
-    def _read(self, name: str) -> tuple[Facts, State]:
+    def _read(self, name: str) -> tuple[Facts, Arrays]:
         try:
             return read_archive(self.folder / name)
         except ModelFileError as error:
@@ -256,7 +255,7 @@ class Checkpoint:
         )
 
 
-def _alike(arrays: State, state: Callable[[], State]) -> bool:
+def _alike(arrays: Arrays, state: Callable[[], Arrays]) -> bool:
     """Whether arrays have the names, shapes and kinds of the initial state of a pass."""
     try:
         begun = state()

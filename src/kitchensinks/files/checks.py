@@ -17,14 +17,12 @@ from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import STEEPEST, Calibration, Residuals
 from kitchensinks.law.values import Record
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Arrays
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
 from kitchensinks.state.outer import Evidence, Outer
 from kitchensinks.tables.columns import Columns
-
-Arrays = dict[str, AnyArray]
 
 # Most numbers in one block of draws, which loading makes to verify the draw.
 _BLOCK_ENTRIES = 2**25

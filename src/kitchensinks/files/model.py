@@ -34,7 +34,7 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
 from kitchensinks.law.values import UnseenScores
-from kitchensinks.numerics.arrays import AnyArray, Facts
+from kitchensinks.numerics.arrays import AnyArray, Arrays, Facts
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
@@ -42,8 +42,6 @@ from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.declared import declared
-
-Arrays = dict[str, AnyArray]
 
 _ESTIMATORS = {kind.__name__: kind for kind in (KitchenSinkClassifier, KitchenSinkRegressor)}
 # The types that a file may name: what it holds is made of them alone.
@@ -258,9 +256,10 @@ def _made(name: str, held: Facts, size: int) -> Any:
 
 
 def _drawn(frozen: Frozen, size: int, digest: str, version: str, learned: Arrays) -> Frozen:
-    """The features with what rows decided of their draw, if the draw is the one that was saved.
+    """Restore the data-dependent part of the draw (bins, selected features), after checking that
+    the seed reproduces the saved draw.
 
-    All that the file says is checked before anything is drawn; size: bytes of its arrays.
+    Everything in the file is checked before anything is drawn; size: bytes of its arrays.
     """
     check_learned(learned, frozen.n_components)
     check_size(frozen, size, learned)

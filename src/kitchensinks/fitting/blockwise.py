@@ -46,11 +46,11 @@ def fit_blocks(blocks: FeatureBlocks, batch: Batch, settings: Settings) -> Fit:
     frozen, memory = blocks.frozen, blocks.memory_budget
     held = RowPieces([blocks.rows], frozen, memory, keep=False)
     shares = shares_of(batch.weights, blocks.n_rows)
-    return Descent(held.design, held, batch.targets, shares, frozen, settings, memory).fit()
+    return BlockDescent(held.design, held, batch.targets, shares, frozen, settings, memory).fit()
 
 
 @dataclass
-class Descent:
+class BlockDescent:
     """Rounds over the blocks; `rows` is a row vector of `RowPieces`, the shares sum to one."""
 
     design: Design

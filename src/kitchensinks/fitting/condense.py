@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.plan import Shape, takes_span
+from kitchensinks.fitting.plan import Sizes, takes_span
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.numerics.arrays import Matrix
@@ -84,7 +84,7 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     factors = np.sqrt(counts * (len(first) / len(labels)))
     fewer = replace(frozen, n_components=len(first), learned=frozen.draw.choose(first, factors))
     condensed = FeatureBlocks(blocks.rows, fewer, blocks.memory_budget)
-    if takes_span(Shape.of(condensed), settings):
+    if takes_span(Sizes.of(condensed), settings):
         return None
     return condensed, Groups(inverse, first, counts)
 

@@ -58,7 +58,7 @@ def fit_convex(
     """
     evidence: dict[str, Any] = {}
     settings = training.settings
-    settles = settings.settled > 0.0 and not settings.loss.smooth
+    settles = settings.least_gain > 0.0 and not settings.loss.smooth
     if settles:
         training = replace(training, settings=replace(settings, tol=max(settings.tol, _SETTLED)))
     solver = "gram" if moments is not None else _solver(training)
@@ -178,7 +178,7 @@ def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solu
     options = solver_options(settings)
     if problem.loss.smooth:
         return solve_smooth(problem, factored=factored, **options)
-    return solve_nonsmooth(problem, factored=factored, newton=not settings.settled, **options)
+    return solve_nonsmooth(problem, factored=factored, newton=not settings.least_gain, **options)
 
 
 def _choose_alpha(training: TrainingSet) -> tuple[float, bool, Array, Array, HeldOutScores]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.plan import Plan, Shape, check_gram
+from kitchensinks.fitting.plan import Plan, Sizes, check_gram
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.fitting.squared import solve_moments
@@ -75,7 +75,7 @@ def fit_gradients(
             f"solver={settings.solver!r} does not fit gradients, which join the Gram matrix: use "
             "solver='auto' or 'direct'."
         )
-    check_gram(Shape.of(blocks), gradients=True)
+    check_gram(Sizes.of(blocks), gradients=True)
     training = TrainingSet.of(blocks, batch, settings)
     moments = training.sums()
     add_gradients(moments, blocks, batch.weights, gradients)

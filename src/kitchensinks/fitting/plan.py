@@ -47,7 +47,7 @@ SUMMED_SPARSE = 20_000
 
 
 @dataclass(frozen=True)
-class Shape:
+class Sizes:
     """The sizes that a plan is made from.
 
     feature_bytes: of all features, if they are kept; memory: the budget, in bytes; entry: bytes of
@@ -69,7 +69,7 @@ class Shape:
     outputs: int = 1
 
     @classmethod
-    def of(cls, blocks: FeatureBlocks, stream: bool = False, outputs: int = 1) -> "Shape":
+    def of(cls, blocks: FeatureBlocks, stream: bool = False, outputs: int = 1) -> "Sizes":
         return cls(
             blocks.n_rows,
             blocks.n_columns,
@@ -140,23 +140,23 @@ def gram_bytes(n_columns: int) -> float:
     return GRAM_COPIES * 8.0 * n_columns**2
 
 
-def takes_span(shape: Shape, settings: Settings) -> bool:
+def takes_span(shape: Sizes, settings: Settings) -> bool:
     """Whether the n × n form is the smaller one: sup-norm balls do not turn with the axes."""
     few = shape.n_rows < shape.n_columns and settings.solver != "conjugate"
     if shape.sparse:
         # With a learned law and ridge, the spectrum is not needed.
         exact = settings.solver == "direct" or settings.alpha == 0.0
         most = SPAN_ROWS_EXACT if exact else SPAN_ROWS
-        few = few and shape.n_rows <= most and settings.settled == 0.0
+        few = few and shape.n_rows <= most and settings.least_gain == 0.0
     return few and not isinstance(settings.constraint, SupBall)
 
 
-def make_plan(shape: Shape, settings: Settings) -> Plan:
+def make_plan(shape: Sizes, settings: Settings) -> Plan:
     """The plan for a fit of these sizes; an error where the solver asked for does not apply.
 
     >>> from kitchensinks.problem.losses import LOSSES
     >>> settings = Settings(LOSSES["squared"], "auto", None, True, 1e-3, 200, "auto", 0)
-    >>> print(make_plan(Shape(10_000, 500, False, 4e7, 1e9, 8), settings))
+    >>> print(make_plan(Sizes(10_000, 500, False, 4e7, 1e9, 8), settings))
     direct in the features: K = 500 ≤ n = 10,000: the Gram is the smaller matrix
     """
     _check_sparse(shape, settings)
@@ -165,7 +165,7 @@ def make_plan(shape: Shape, settings: Settings) -> Plan:
     return plan
 
 
-def _planned(shape: Shape, settings: Settings) -> Plan:
+def _planned(shape: Sizes, settings: Settings) -> Plan:
     if shape.place == "dask":
         return _on_dask(shape, settings)
     if shape.stream:
@@ -181,7 +181,7 @@ def _planned(shape: Shape, settings: Settings) -> Plan:
     return _in_span(shape, settings) if span else _in_features(shape, settings)
 
 
-def _in_span(shape: Shape, settings: Settings) -> Plan:
+def _in_span(shape: Sizes, settings: Settings) -> Plan:
     """Fewer rows than features: their coordinates are kept, unless they are beyond memory."""
     sizes = shape.n_rows, shape.n_columns
     needed = gram_bytes(shape.n_rows) + 3.0 * shape.feature_bytes
@@ -196,7 +196,7 @@ def _in_span(shape: Shape, settings: Settings) -> Plan:
     return replace(convex_plan(*sizes, True, True, settings), space="span")
 
 
-def _in_features(shape: Shape, settings: Settings) -> Plan:
+def _in_features(shape: Sizes, settings: Settings) -> Plan:
     """Products with the features, or their Gram; in parts where that is beyond memory."""
     sizes = shape.n_rows, shape.n_columns
     beyond = not shape.sparse and gram_bytes(shape.n_columns) > shape.memory
@@ -218,7 +218,7 @@ def _in_features(shape: Shape, settings: Settings) -> Plan:
     return convex_plan(*sizes, shape.cached, False, settings)
 
 
-def _check_sparse(shape: Shape, settings: Settings) -> None:
+def _check_sparse(shape: Sizes, settings: Settings) -> None:
     """An error where the solver asked for needs dense features."""
     if not shape.sparse:
         return
@@ -234,7 +234,7 @@ def _check_sparse(shape: Shape, settings: Settings) -> None:
         )
 
 
-def _check_block(shape: Shape, plan: Plan) -> None:
+def _check_block(shape: Sizes, plan: Plan) -> None:
     """An error where the memory budget cannot hold one block of features.
 
     Block coordinate descent and stochastic gradients make some columns at a time, and hold vectors.
@@ -254,7 +254,7 @@ def _check_block(shape: Shape, plan: Plan) -> None:
         )
 
 
-def check_gram(shape: Shape, gradients: bool = False) -> None:
+def check_gram(shape: Sizes, gradients: bool = False) -> None:
     """An error where a Gram that was asked for, or joined by gradients, is more than the budget."""
     needed = gram_bytes(shape.n_columns)
     if needed > shape.memory:
@@ -274,7 +274,7 @@ def _given_ridge(settings: Settings) -> bool:
     return plain and settings.alpha != "auto" and float(settings.alpha) > 0.0
 
 
-def _takes_conjugate(shape: Shape, settings: Settings) -> bool:
+def _takes_conjugate(shape: Sizes, settings: Settings) -> bool:
     """A given ridge, features that can be kept, and sizes for which passes cost less."""
     many = shape.n_columns >= CONJUGATE_COLUMNS and shape.by_passes < CONJUGATE_SHARE
     return settings.solver == "conjugate" or (_given_ridge(settings) and shape.cached and many)
@@ -301,7 +301,7 @@ def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings:
     return Plan("gram", "features", "here", _gram_reason(n_rows, n_columns, span, settings))
 
 
-def _of_stream(shape: Shape, settings: Settings) -> Plan:
+def _of_stream(shape: Sizes, settings: Settings) -> Plan:
     """Rows that come in batches: exact sums for squared loss, stochastic gradients for others."""
     fits = shape.sparse or settings.solver != "auto" or gram_bytes(shape.n_columns) <= shape.memory
     sums = settings.loss.squared and settings.solver != "stochastic" and fits
@@ -324,7 +324,7 @@ def _of_stream(shape: Shape, settings: Settings) -> Plan:
     return Plan("sums", "features", "here", reason)
 
 
-def _on_dask(shape: Shape, settings: Settings) -> Plan:
+def _on_dask(shape: Sizes, settings: Settings) -> Plan:
     """Rows that stay where they are: sums come here, or blocks of features take turns."""
     beyond = gram_bytes(shape.n_columns) > shape.memory
     if settings.solver == "blocks" or (_given_ridge(settings) and beyond and not shape.sparse):
@@ -353,7 +353,7 @@ def _gram_reason(n_rows: int, n_columns: int, span: bool, settings: Settings) ->
     return f"K = {n_columns:,} ≤ n = {n_rows:,}: the Gram is the smaller matrix"
 
 
-def _too_large(shape: Shape, settings: Settings) -> str:
+def _too_large(shape: Sizes, settings: Settings) -> str:
     if settings.solver != "auto":
         return "it was asked for"
     needed, memory = gram_bytes(shape.n_columns) / 1e9, shape.memory / 1e9
@@ -371,10 +371,10 @@ def by_gram(plan: Plan, known: bool) -> Plan:
     return replace(plan, solver="gram", reason=reason)
 
 
-def after_all(plan: Plan, shape: Shape, made: int) -> Plan:
+def after_all(plan: Plan, shape: Sizes, made: int) -> Plan:
     """The direct plan in place of conjugate gradients that converge too slowly for what is left."""
     reason = (
-        f"after {made} passes of conjugate gradients, the others would take longer than the rest "
-        f"of the Gram, which is worth {shape.worth:.0f}"
+        f"after {made} passes of conjugate gradients, the remaining passes would take longer than "
+        f"computing the rest of the Gram matrix, which costs about {shape.worth:.0f} passes"
     )
     return replace(plan, solver="direct", reason=reason)

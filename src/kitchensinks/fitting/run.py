@@ -10,7 +10,7 @@ from kitchensinks.fitting.blockwise import fit_blocks
 from kitchensinks.fitting.condense import condense, expand
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
-from kitchensinks.fitting.plan import Plan, Shape, after_all, by_gram, make_plan
+from kitchensinks.fitting.plan import Plan, Sizes, after_all, by_gram, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, TrainingSet, gram_noise, solver_options, warn_noise
 from kitchensinks.fitting.sparse import fit_sparse
@@ -38,7 +38,7 @@ def fit_features(
     blocks.check_draw()
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
-    shape = Shape.of(blocks, outputs=batch.targets.shape[1])
+    shape = Sizes.of(blocks, outputs=batch.targets.shape[1])
     plan = make_plan(shape, settings)
     given = blocks, batch, settings
     if plan.solver == "stochastic":
@@ -65,7 +65,7 @@ def fit_features(
     return plan, fit if groups is None else expand(fit, groups)
 
 
-def fit_conjugate(plan: Plan, shape: Shape, training: TrainingSet) -> tuple[Plan, Fit]:
+def fit_conjugate(plan: Plan, shape: Sizes, training: TrainingSet) -> tuple[Plan, Fit]:
     """Squared loss by conjugate gradients: the Gram of a sample of the rows preconditions passes.
 
     Where a plan of ours finds them too slow, so that more passes are still to come than the rest of

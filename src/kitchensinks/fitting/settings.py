@@ -11,15 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.numerics.arrays import AnyArray, Block, DType
+from kitchensinks.numerics.arrays import Arrays, Block, DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
 
-# What a checkpoint keeps under a name.
-Arrays = dict[str, AnyArray]
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
@@ -87,7 +85,7 @@ class Settings:
     max_iter: int
     solver: str
     seed: int
-    # Ridge fits on bins also stop where a step lowers the objective by less than this share.
+    # `least_gain`, by the name that model files and pickles have for it.
     settled: float = 0.0
     # Where the search of alpha="auto" begins for other losses than squared; None: nowhere known.
     near: float | None = None
@@ -102,6 +100,11 @@ class Settings:
     progress: Progress = field(default=silent, metadata=_OF_RUN)
     # Where sums over the rows are kept between runs.
     checkpoint: Checkpoint | None = field(default=None, metadata=_OF_RUN)
+
+    @property
+    def least_gain(self) -> float:
+        """Fits on bins also stop where a step lowers the objective by less than this share."""
+        return self.settled
 
     def bare(self) -> "Settings":
         """The settings without fields of one run: they can be pickled."""

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
 from kitchensinks.fitting.plan import SAMPLE_ROWS
-from kitchensinks.fitting.settings import Arrays, Settings
-from kitchensinks.numerics.arrays import Block, DType, Matrix, Part
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.numerics.arrays import Arrays, Block, DType, Matrix, Part
 from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.design import Design

@@ -34,7 +34,7 @@ _ROUGH_VISITS = 30
 # Fits on bins whose law is learned stop where a step lowers the objective by less than this share:
 # the held-out error then no longer changes (measured on census, house prices and forest cover).
 # Kinked losses stop after MOST_VISITS visits to each row.
-SETTLED = 2e-3
+LEAST_GAIN = 2e-3
 # Rows that calibrate probabilities where the ridge is given.
 CALIBRATED = 10_000
 # No further fold is fitted beyond this many held-out rows: the coverage of 90 % intervals then has
@@ -146,7 +146,7 @@ class WarmStarts:
         start = None if self.last is None else self.last.weights
         first_pass = design.passes
         if ridge and alpha > 0.0 and isinstance(design, Bins):
-            options |= {"fit_intercept": settings.fit_intercept, "settled": settings.settled}
+            options |= {"fit_intercept": settings.fit_intercept, "least_gain": settings.least_gain}
             found = binned_ridge(design, self.targets, shares, alpha, start=start, **options)
         else:
             ball, intercept = settings.constraint, settings.fit_intercept
@@ -154,20 +154,20 @@ class WarmStarts:
             if ridge:
                 found = solve_ridge(problem, start=start, **options)
             else:
-                found = self._convex(problem, settings.settled, options)
+                found = self._convex(problem, settings.least_gain, options)
             found = found._replace(passes=design.passes - first_pass)
         self.last = found._replace(solver=f"{found.solver} (sparse)")
         return self.last
 
-    def _convex(self, problem: Problem, settled: float, options: dict[str, Any]) -> Solution:
+    def _convex(self, problem: Problem, least_gain: float, options: dict[str, Any]) -> Solution:
         """A loss that is not squared, or a ball."""
         if problem.loss.smooth:
             return solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
         if problem.constraint is None and problem.alpha > 0.0 and isinstance(self.design, Bins):
             most = float(options.pop("max_iter"))
-            most = min(most, MOST_VISITS) if settled else most
+            most = min(most, MOST_VISITS) if least_gain else most
             found, self.dual = solve_coordinates(problem, dual=self.dual, most=most, **options)
-            return found._replace(settled=settled > 0.0)
+            return found._replace(settled=least_gain > 0.0)
         metric = ImplicitGram(problem.gram_times, problem.diagonal)
         return solve_nonsmooth(problem, factored=metric, **options)
 

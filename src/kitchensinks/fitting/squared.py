@@ -17,7 +17,7 @@ from kitchensinks.fitting.refine import (
     residual_sums,
     summing_error,
 )
-from kitchensinks.fitting.settings import Arrays, Settings
+from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     Factored,
     Fit,
@@ -27,7 +27,7 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
-from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.numerics.arrays import Arrays, DType, Matrix
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array

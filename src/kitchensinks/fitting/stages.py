@@ -17,7 +17,7 @@ from kitchensinks.features.bases.union import UnionParts
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
-from kitchensinks.fitting.plan import Shape, takes_span
+from kitchensinks.fitting.plan import Sizes, takes_span
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
@@ -66,7 +66,7 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     targets, second = batch.targets, settings.second
     assert second is not None, "two stages have two ridges"
     first, last = _stages(blocks)
-    span = takes_span(Shape.of(first.blocks), settings)
+    span = takes_span(Sizes.of(first.blocks), settings)
     space = space_of(first.blocks, batch.weights, settings, span)
     design = sparse_design(last.blocks)
 

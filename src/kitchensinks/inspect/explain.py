@@ -17,7 +17,7 @@ from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
-from kitchensinks.state.importance import Groups
+from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import Keys, row_keys
 from kitchensinks.tables.view import Given
@@ -216,7 +216,7 @@ def explain(
     check_count("n_permutations", n_permutations)
     if n_permutations < 2:
         raise ValueError("n_permutations=1: need 2 or more, to estimate the error.")
-    state, groups = model._state(), Groups.of(model, model.columns_)
+    state, groups = model._state(), ColumnPlaces.of(model, model.columns_)
     method = _method(state, method)
     with threads(model.n_jobs):
         rows = densify(known_rows(model, state, X)[:])
@@ -292,7 +292,7 @@ def _spread(keys: Keys, weights: Floats | None) -> Ints:
     return np.asarray(order[np.searchsorted(total, steps * total[-1])])
 
 
-def _given(X: Given, groups: Groups) -> AnyArray:
+def _given(X: Given, groups: ColumnPlaces) -> AnyArray:
     """The rows as given, by the columns of the groups; numbers if columns have no names."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
@@ -306,7 +306,7 @@ class _Value:
     state: State
     method: str
     background: AnyArray
-    groups: Groups
+    groups: ColumnPlaces
 
     def __post_init__(self) -> None:
         self.starts = self.at(self.background)

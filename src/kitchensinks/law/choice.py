@@ -34,7 +34,7 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.copies import by_chance, counting, many, numbers, one_of_each, which
 from kitchensinks.law.copies import in_words as copies_in_words
 from kitchensinks.law.directions import by_gradients, turned
-from kitchensinks.law.ending import Bins, chosen, with_basis
+from kitchensinks.law.ending import BinNumbers, chosen, with_basis
 from kitchensinks.law.few import best_of_few
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import (
@@ -59,7 +59,7 @@ from kitchensinks.problem.targets import Batch
 _TURNED = ("squash", "common")
 
 
-def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, BinNumbers] | str:
     """The learned law with the bins of the rows, or the reason why none can be learned."""
     learned.check()
     if (refusal := _refusal(learned, batch)) is not None:
@@ -310,10 +310,11 @@ def _even(candidate: Candidate) -> bool:
 
 
 def _duel(task: LearningRows, close: list[Candidate]) -> list[Candidate]:
-    """The best law with equal scales and the best of the others with nearly as many features as the
-    last fit has, where those are many more than were tried and both are close; else all.
+    """Compare the best equal-scale law with the best other law again, at nearly the final number of
+    features.
 
-    In wide tables alone: elsewhere equal scales are rarely close, and the fits cost too much.
+    Return all candidates if the two are not close or the trials already had about as many features.
+    Only for wide tables: elsewhere equal scales are rarely close, and the fits cost too much.
     """
     if not task.wide:
         return close

@@ -57,8 +57,10 @@ def many(copies: Copies | None) -> TypeGuard[Copies]:
 
 
 def numbers(batch: Batch, copies: Copies | None) -> Floats | None:
-    """How often each row of a batch that `one_of_each` has left was there, (n,); None where copies
-    do not count as weights."""
+    """Multiplicity of each distinct row before `one_of_each` removed the duplicates, (n,).
+
+    None if copies do not count as weights.
+    """
     if not many(copies):
         return None
     found = np.ones(len(batch.targets))
@@ -67,8 +69,11 @@ def numbers(batch: Batch, copies: Copies | None) -> Floats | None:
 
 
 def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
-    """Which rows of a batch that `one_of_each` has left have copies; None where few have, or where
-    all have as many, so that they were made."""
+    """Which of the distinct rows that `one_of_each` returns had copies, (n,).
+
+    None if few rows have copies, or if every row has equally many (the table was probably
+    repeated).
+    """
     if not many(copies):
         return None
     count = np.bincount(copies.group)

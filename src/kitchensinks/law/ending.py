@@ -33,7 +33,7 @@ from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.targets import Batch
 
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
-Bins = NDArray[np.int32] | None
+BinNumbers = NDArray[np.int32] | None
 
 
 def _law(
@@ -45,7 +45,7 @@ def _law(
     ridges: tuple[float, float],
     reason: str,
     trees: bool = False,
-) -> tuple[Law, Bins]:
+) -> tuple[Law, BinNumbers]:
     """The law for all rows, and their bins.
 
     features: scaler and basis; factor: multiplies the learned scales; ridges: λ of the fit and of
@@ -71,15 +71,15 @@ def _law(
 
 def chosen(
     task: LearningRows, candidates: list[Candidate], close: list[Candidate]
-) -> tuple[Law, Bins]:
+) -> tuple[Law, BinNumbers]:
     """The law of the best of the close candidates, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     if task.copied is None:
         kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     else:
-        # The error is of rows without a copy among the fitted ones, because copies may be made.
-        # Where they are not, some of the rows to come have one, which a law that follows single
-        # rows knows: of about the least errors, that is the best where copies come again.
+        # Errors are those of rows without a fitted copy, because the copies may be artificial. If
+        # they are genuine, new rows may repeat fitted ones. Among laws of nearly equal error,
+        # prefer the one that predicts repeated rows best.
         even = [one for one in close if one.error <= constants.EVEN * min(errors)]
         kept = even[first_best([with_copies(task, one) for one in even])]
     if (leaves := _with_trees(task, candidates, close)) is not None:
@@ -142,7 +142,7 @@ def _is_matched(bins: Candidate, close: list[Candidate]) -> bool:
     return near or bins.error > constants.TREES_NEAR * min(others, default=math.inf)
 
 
-def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
+def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, BinNumbers]:
     """The law of one candidate with all its members, for all rows."""
     kept = replace(kept, found=with_members(task, kept.found))
     score, factor = kept.score, kept.score.factor
@@ -176,7 +176,7 @@ def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
     return UnseenScores(scores, targets, data.weights_of(data.held))
 
 
-def _in_stages(task: LearningRows, close: list[Candidate]) -> tuple[Law, Bins] | None:
+def _in_stages(task: LearningRows, close: list[Candidate]) -> tuple[Law, BinNumbers] | None:
     """Dense features followed by bins of the same law, if clearly better as they were tried.
 
     The union of both bases, each with half of what the last fit may cost.
@@ -204,7 +204,7 @@ def _in_stages(task: LearningRows, close: list[Candidate]) -> tuple[Law, Bins] |
     return _law(task, found, (scaler, basis), sum(counts), factor, ridges, reason)
 
 
-def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bins]:
+def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, BinNumbers]:
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.mean_scales
     scaler = found.warp.times(scales / math.sqrt(np.mean(scales**2)))
@@ -218,7 +218,7 @@ def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bin
 
 def of_few(
     task: LearningRows, batch: Batch, found: Found, limit: Limit, factor: float, ridge: float
-) -> tuple[Law, Bins]:
+) -> tuple[Law, BinNumbers]:
     """The law that cross-validation has kept, for all rows; ridge: λ = α·n."""
     sparse = task.basis is not None and task.basis.sparse
     scaler, own = found.features(sparse, factor, task.basis)

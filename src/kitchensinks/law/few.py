@@ -25,7 +25,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.fitting.settings import silent
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
-from kitchensinks.law.ending import Bins, of_few
+from kitchensinks.law.ending import BinNumbers, of_few
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import (
     Found,
@@ -61,7 +61,7 @@ class _Score(NamedTuple):
     ridge: float
 
 
-def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, BinNumbers] | str:
     """The law that cross-validation prefers and the bins, or why nothing can be compared."""
     most = max(constants.FEWEST_ROWS, constants.FEW_ENTRIES // batch.rows.shape[1])
     words = Words(request.seed, 0, Stream.LAW_HOLD_OUT)

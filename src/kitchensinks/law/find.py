@@ -10,7 +10,7 @@ from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import constants
 from kitchensinks.law.choice import learn_law
-from kitchensinks.law.ending import Bins
+from kitchensinks.law.ending import BinNumbers
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import DType, Matrix
@@ -23,7 +23,9 @@ PLAIN_COMPONENTS = 1000
 SMALL_FIT = 2**23
 
 
-def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
+def find_law(
+    basis: Basis | Learned | Law, batch: Batch, request: Request
+) -> tuple[Law, BinNumbers]:
     """The law of a fit, and the bins of its rows (grids, n) where they are known already.
 
     A basis is resolved on a subsample of the rows, and nothing else happens. `Learned` learns on
@@ -139,7 +141,7 @@ def _size(count: float) -> str:
     return f"{count / 1e9:.3g} GB" if count >= 1e9 else f"{count / 1e6:.3g} MB"
 
 
-def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
+def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, BinNumbers]:
     """The same law for other rows: their bins are tabulated, and the range is extended to them."""
     features = law.features
     if batch.rows.shape[1] != features.n_given:

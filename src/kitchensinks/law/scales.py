@@ -219,7 +219,7 @@ def _factor(kept: Narrow, ridge: float, out: Narrow) -> Narrow:
     return out
 
 
-class Descent(NamedTuple):
+class ScaleDescent(NamedTuple):
     """The scales s (d,) at the end of a descent, and the held-out error of every step."""
 
     scales: Floats
@@ -234,7 +234,7 @@ def descend(
     size: int,
     is_hot: NDArray[np.bool_] | None = None,
     late: Callable[[], bool] = lambda: False,
-) -> Descent:
+) -> ScaleDescent:
     """Adam in the logarithms of the scales, from `start` (d,) on, and of the ridge λ.
 
     Each step is on a batch of `size` rows. The rate falls to zero over the second half of the
@@ -266,4 +266,4 @@ def descend(
         if late():
             break
     final = np.mean(kept, axis=0) if kept else place
-    return Descent(np.exp(final[:-1]), np.array(errors))
+    return ScaleDescent(np.exp(final[:-1]), np.array(errors))

@@ -268,8 +268,11 @@ def _joined(first: Places, others: Places, size: int, words: Words) -> Places:
 
 
 def _in_runs(counted: Places, size: int, held: int, words: Words) -> HeldOutRows:
-    """Hold out runs of consecutive rows: the error of a row whose neighbour is fitted, which is
-    often alike, says little about other rows."""
+    """Hold out runs of consecutive rows.
+
+    Neighbouring rows are often similar, so a held-out row next to a training row underestimates the
+    error.
+    """
     run = max(1, held // constants.RUNS)
     starts = words.permutation(len(counted) // run)[: held // run] * run
     first = (starts[:, None] + np.arange(run)).ravel()
@@ -311,7 +314,7 @@ def _last(
 def _by_splitter(
     counted: Places, size: int, words: Words, splitter: object, order: Order, labels: AnyArray
 ) -> HeldOutRows:
-    """The last split, which of splits in the order of time fits most rows."""
+    """Use the splitter's last split; for time-ordered splitters it has the largest training set."""
     pool = some_of(counted, size, words)
     fitted, held = _splits(splitter, pool, order, labels)[-1]
     fitted = fitted[words.permutation(len(fitted))]

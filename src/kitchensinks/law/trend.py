@@ -27,16 +27,15 @@ from kitchensinks.features.scaling import Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
+from kitchensinks.law.splits import Places
 from kitchensinks.law.task import LearningRows
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.choices import lower
 from kitchensinks.numerics.products import inverse_lower
 from kitchensinks.numerics.threads import in_order
 
-Places = NDArray[np.intp]
 
-
-class Part(NamedTuple):
+class TrendRows(NamedTuple):
     """Rows as they come (n, d), mapped and scaled, their targets, and one over their weights."""
 
     raw: Floats
@@ -180,19 +179,19 @@ def _design(lines: Floats) -> Floats:
     return np.column_stack([np.ones(len(lines)), lines])
 
 
-def _part(task: LearningRows, warp: Warp, found: Found, places: Places) -> Part:
+def _part(task: LearningRows, warp: Warp, found: Found, places: Places) -> TrendRows:
     """Rows of the pool as the kernel takes them."""
     raw, own = task.pool[places], task.data.weights_of(places)
     mapped = warp.times(found.mean_scales).apply(raw, np.float64)
     noise = np.ones(len(places)) if own is None else own.mean() / np.maximum(own, 1e-3 * own.mean())
-    return Part(raw, mapped, task.data.targets[places], noise)
+    return TrendRows(raw, mapped, task.data.targets[places], noise)
 
 
 def _fits(
     found: Found,
-    part: Part,
+    part: TrendRows,
     lines: list[Floats],
-    outer: Part | None = None,
+    outer: TrendRows | None = None,
     beyond: Sequence[Floats] = (),
 ) -> list[Line]:
     """A fit for each of the lines (n, r), standardised, with the ridge of least leave-one-out

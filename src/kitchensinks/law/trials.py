@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
-from kitchensinks.fitting.sparse import SETTLED
+from kitchensinks.fitting.sparse import LEAST_GAIN
 from kitchensinks.fitting.squared import effective_dimension
 from kitchensinks.law import constants
 from kitchensinks.numerics.arrays import Matrix
@@ -344,7 +344,7 @@ class GridFits:
             shares,
             np.repeat(ridges, n_outputs) / size if len(ridges) > 1 else ridges[0] / size,
             tol=constants.ROUGH,
-            settled=SETTLED,
+            least_gain=LEAST_GAIN,
             max_iter=constants.ROUGH_STEPS,
         )
         scores = np.empty((len(data.held), n_outputs * len(ridges)))

@@ -24,3 +24,5 @@ Block = tuple[slice, Any]
 Facts = dict[str, Any]
 # A subset of the rows: a slice, a mask or indices.
 Part = slice | AnyArray
+# Arrays by name, as files, checkpoints and draws hold them.
+Arrays = dict[str, AnyArray]

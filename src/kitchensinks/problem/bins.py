@@ -1,6 +1,6 @@
 """The features of random binning as a design: one column for each row in each grid.
 
-A row has one bin in each grid, so products with the features are gathers and scatters. `Shared`
+A row has one bin in each grid, so products with the features are gathers and scatters. `SharedBins`
 prepares the bins for many products with the same fitted rows, in two ways.
 
 Bins of a single fitted row need no place among the unknowns of a ridge fit. Minimised over the
@@ -37,9 +37,11 @@ from kitchensinks.problem.losses import Array
 
 # Grids are grouped while a combination of their bins has at least this many rows on average.
 _ROWS_A_COMBINATION = 4
-# Chains of grids whose groups are found side by side, and neighbours that a chain takes in turn:
-# grids of equal bins, as trees that are drawn again have, stay together.
-_CHAINS, _DEALT = 4, 8
+# Chains of grids whose groups are found side by side.
+_CHAINS = 4
+# Neighbouring grids that a chain takes in turn: grids of equal bins, as trees that are drawn again
+# have, stay together.
+_DEALT = 8
 # The bins of one grid of this many rows stay in cache whatever the order of the rows.
 _FITTING = 2**16
 # More rows are sorted by their bins in this many of the coarsest grids.
@@ -111,7 +113,7 @@ def _grouped(columns: AnyArray, grids: NDArray[np.intp], first: int) -> Combinat
     return Combinations(np.stack(nodes), np.concatenate(links), np.array(ends, dtype=np.int64))
 
 
-class Shared(NamedTuple):
+class SharedBins(NamedTuple):
     """Bins of two or more fitted rows, renumbered, and those of one row, listed by row.
 
     Only fitted rows are kept, in an order, `order`, in which neighbours share bins, and bins are
@@ -169,7 +171,7 @@ class Bins(ProductDesign):
     def __init__(self, columns: AnyArray, offsets: Ints, scale: float) -> None:
         super().__init__(columns.shape[1], int(offsets[-1]))
         self.columns, self.offsets, self.scale = columns, offsets, scale
-        self._shared: tuple[Bools, Shared] | None = None
+        self._shared: tuple[Bools, SharedBins] | None = None
 
     def first(self, count: int, scale: float) -> "Bins":
         return Bins(self.columns[:count], self.offsets[: count + 1], scale)
@@ -193,13 +195,13 @@ class Bins(ProductDesign):
             out[found, columns[found]] = self.scale
         return out
 
-    def shared(self, fitted: Bools) -> Shared:
+    def shared(self, fitted: Bools) -> SharedBins:
         """The bins prepared for fits to the rows `fitted`; the last result is cached."""
         if self._shared is None or not np.array_equal(self._shared[0], fitted):
             self._shared = fitted, self._share(fitted)
         return self._shared[1]
 
-    def _share(self, fitted: Bools) -> Shared:
+    def _share(self, fitted: Bools) -> SharedBins:
         counts = np.zeros(self.n_columns, dtype=np.int32)
         owner = np.zeros(self.n_columns, dtype=np.int32)
         count_rows(self.columns, fitted, counts, owner)
@@ -214,7 +216,7 @@ class Bins(ProductDesign):
         renumber(self.columns, order, counts, ends, numbers, columns)
         places, alone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
         own = np.bincount(owner[alone], minlength=self.n_rows).astype(np.float64)
-        return Shared(
+        return SharedBins(
             Combinations.of(columns, ends),
             ends,
             order,

@@ -17,7 +17,8 @@ from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables.arrays import block_slices
 
-Block = NDArray[np.floating[Any]]
+# Features of some rows, or columns that they are multiplied with, float32 or float64.
+FloatBlock = NDArray[np.floating[Any]]
 # An array, or its parts on the workers of a cluster.
 RowVector = Any
 Merge = Callable[[Any, Any], Any]
@@ -27,10 +28,11 @@ SLICE_ROWS = 1024
 # Entries multiplied at a time: few enough to stay in cache between Z·β and Z'·a.
 SLICE_ENTRIES = 2**20
 
-
-# Columns of products that compiled loops make in less time than BLAS, and entries that they take at
-# a time: a megabyte of float32.
-FEWEST_NARROW, MOST_NARROW = 4, 30
+# From this many columns, compiled loops compute products in less time than BLAS.
+FEWEST_NARROW = 4
+# Beyond this many columns, BLAS is faster again.
+MOST_NARROW = 30
+# Entries that the compiled loops take at a time: a megabyte of float32.
 NARROW_ENTRIES = 2**18
 
 
@@ -55,7 +57,7 @@ class Design:
         self.dtype = np.dtype(dtype)
         self.passes = 0
 
-    def traverse(self, work: Callable[[slice, Block], Any]) -> Iterator[Any]:
+    def traverse(self, work: Callable[[slice, FloatBlock], Any]) -> Iterator[Any]:
         """work(rows, block) of every block, in order, in several threads."""
         self.passes += 1
         for _, answer in self.blocks(work=work):
@@ -68,7 +70,7 @@ class Design:
         """
         narrowed = weights.astype(self.dtype)
 
-        def products(rows: slice, block: Block) -> Array:
+        def products(rows: slice, block: FloatBlock) -> Array:
             if _is_narrow(block, narrowed):
                 return _narrow_sweep(rows, block, narrowed, respond)
             image: Any = 0.0
@@ -121,7 +123,7 @@ class Design:
         narrowed = weights.astype(self.dtype)
         scores = np.empty((self.n_rows, weights.shape[1]))
 
-        def fill(rows: slice, block: Block) -> None:
+        def fill(rows: slice, block: FloatBlock) -> None:
             scores[rows] = _product(block, narrowed)
 
         for _ in self.traverse(fill):
@@ -132,7 +134,7 @@ class Design:
         """Z'·dual, of shape (K, columns of dual)."""
         narrow = dual.astype(self.dtype)
 
-        def product(rows: slice, block: Block) -> Array:
+        def product(rows: slice, block: FloatBlock) -> Array:
             image: Any = 0.0
             for own, part in _slices(rows, block):
                 image = image + _image(part, narrow[own])
@@ -144,7 +146,7 @@ class Design:
         """Σ_i shares_i·z_i² of each column, of shape (K,)."""
         narrow = shares.astype(self.dtype)
 
-        def product(rows: slice, block: Block) -> Array:
+        def product(rows: slice, block: FloatBlock) -> Array:
             return np.asarray(narrow[rows] @ np.square(block), dtype=np.float64)
 
         return np.asarray(sum(self.traverse(product), np.zeros(self.n_columns)))
@@ -159,7 +161,7 @@ class Design:
         image = np.zeros((self.n_columns, dual.shape[1]))
         root, centre = np.sqrt(curvature).astype(self.dtype), centre.astype(self.dtype)
         narrow = dual.astype(self.dtype)
-        waiting: list[Block] = []
+        waiting: list[FloatBlock] = []
         self.passes += 1
         slices = (own for rows, block in self.blocks() for own in _slices(rows, block))
         for rows, part in slices:
@@ -210,7 +212,7 @@ class ProductDesign(Design):
         return self.transposed(dual)
 
     def _dense_blocks(
-        self, work: Callable[[slice, Block], Any] | None = None
+        self, work: Callable[[slice, FloatBlock], Any] | None = None
     ) -> Iterator[tuple[slice, Any]]:
         for rows in block_slices(self.n_rows, SLICE_ROWS):
             block = self.dense(rows)
@@ -242,28 +244,28 @@ class SparseFeatures(ProductDesign):
         return np.asarray(self.matrix[rows].toarray(), dtype=np.float64)
 
 
-def _product(block: Block, columns: Block) -> Block:
+def _product(block: FloatBlock, columns: FloatBlock) -> FloatBlock:
     """block·columns: two or three columns are faster one by one."""
     if columns.shape[1] in (2, 3):
         return np.column_stack([block @ column for column in columns.T])
     return np.asarray(block @ columns)
 
 
-def _image(block: Block, answer: Block) -> Array:
+def _image(block: FloatBlock, answer: FloatBlock) -> Array:
     """block'·answer in float64: many columns are faster as (answer'·block)'."""
     if answer.shape[1] <= 3:
         return _product(block.T, answer).astype(np.float64)
     return (answer.T @ block).T.astype(np.float64)
 
 
-def _is_narrow(block: Block, columns: Block) -> bool:
+def _is_narrow(block: FloatBlock, columns: FloatBlock) -> bool:
     """Whether compiled loops take less time than BLAS: few columns, and many features."""
     few = FEWEST_NARROW <= columns.shape[1] <= MOST_NARROW
     return few and block.size >= NARROW_ENTRIES and block.flags.c_contiguous
 
 
 def _narrow_sweep(
-    rows: slice, block: Block, columns: Block, respond: Callable[[slice, Array], Array]
+    rows: slice, block: FloatBlock, columns: FloatBlock, respond: Callable[[slice, Array], Array]
 ) -> Array:
     """Z'·respond(rows, Z·columns) of a block; rows stay in cache between both products.
 
@@ -284,8 +286,8 @@ def _narrow_sweep(
 
 
 def _slices(
-    rows: slice, block: Block, entries: int = SLICE_ENTRIES
-) -> Iterator[tuple[slice, Block]]:
+    rows: slice, block: FloatBlock, entries: int = SLICE_ENTRIES
+) -> Iterator[tuple[slice, FloatBlock]]:
     """A block in slices of at most SLICE_ROWS rows."""
     least = 64 if entries == SLICE_ENTRIES else 16
     size = max(least, min(SLICE_ROWS, entries // block.shape[1]))

@@ -8,14 +8,22 @@ import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.report.rows import Sample, in_words
-from kitchensinks.state.importance import Groups
+from kitchensinks.state.importance import ColumnPlaces
 
-# Rows that importances are measured on, and columns that are measured.
-_ROWS, _COLUMNS = 1000, 40
-# Columns whose effect is shown, rows that it is the mean of, and values of a column.
-_CURVES, _AVERAGED, _VALUES = 4, 200, 15
-# Values of each column of an interaction, and rows that it is the mean of.
-_GRID, _AVERAGED_PAIRS = 8, 100
+# Rows that importances are measured on.
+_ROWS = 1000
+# Columns whose importance is measured.
+_COLUMNS = 40
+# Columns whose effect is shown.
+_CURVES = 4
+# Rows that an effect is averaged over.
+_AVERAGED = 200
+# Values of a column at which its effect is computed.
+_VALUES = 15
+# Values of each of the two columns of an interaction.
+_GRID = 8
+# Rows that an interaction is averaged over.
+_AVERAGED_PAIRS = 100
 # Classes whose probabilities are shown.
 _CLASSES = 4
 
@@ -89,7 +97,7 @@ def _shares(sample: Sample) -> Floats | None:
         return None
     if len(found) == len(sample.names):
         return np.asarray(found)
-    places = Groups.of(model, model.state_.columns).places
+    places = ColumnPlaces.of(model, model.state_.columns).places
     return np.array([found[part].sum() for part in places])
 
 

@@ -32,8 +32,10 @@ from kitchensinks.tables.view import Given
 _BINS = 10
 # Classes of a confusion matrix that are shown; the rarer ones are put together.
 _CLASSES = 12
-# Points of a scatter plot, and rows of each list of rows.
-_POINTS, _LISTED = 500, 5
+# Points of a scatter plot.
+_POINTS = 500
+# Rows of each list of rows.
+_LISTED = 5
 # Coverage of the intervals that are counted.
 _COVERAGE = 0.9
 

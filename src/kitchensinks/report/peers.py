@@ -19,8 +19,10 @@ from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
 
-# Rows of the split, and the share that is held out.
-_ROWS, _HELD_OUT = 10_000, 0.25
+# Most rows that are split.
+_ROWS = 10_000
+# Share of them that is held out.
+_HELD_OUT = 0.25
 # Fewer rows than this are not split.
 _FEWEST = 40
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
-from kitchensinks.state.importance import Groups
+from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.state.model import Outside
 from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.arrow import pa
@@ -44,7 +44,7 @@ class Sample:
     @classmethod
     def of(cls, model: Fitted, X: Given, y: ArrayLike) -> "Sample":
         """At most 20,000 rows of frames, arrays, or of a table with the name of its target."""
-        names = Groups.of(model, model.state_.columns).names
+        names = ColumnPlaces.of(model, model.state_.columns).names
         if isinstance(X, Table):
             X, y = framed(X, y, names)
         elif hasattr(X, "to_pandas"):

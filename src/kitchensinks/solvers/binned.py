@@ -11,7 +11,7 @@ from kitchensinks.numerics import steps
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Callback, Solution
-from kitchensinks.solvers.conjugate import Stop, Sums, conjugate_gradients
+from kitchensinks.solvers.conjugate import IterateSums, Stop, conjugate_gradients
 from kitchensinks.tables.arrays import block_slices
 
 # An objective below this share of that of zero weights is a rounding error.
@@ -29,7 +29,7 @@ def binned_ridge(
     fit_intercept: bool = True,
     start: Array | None = None,
     tol: float = 1e-3,
-    settled: float = 0.0,
+    least_gain: float = 0.0,
     max_iter: int = 200,
     callback: Callback | None = None,
 ) -> Solution:
@@ -37,14 +37,14 @@ def binned_ridge(
 
     alpha: one ridge, or one for each output (a path of ridges is one fit with repeated targets,
     because finding a bin costs more than adding to it). shares (n,) sum to one and are zero for
-    rows that are not fitted. Preconditioned by the diagonal; `tol` and `settled` are those of
+    rows that are not fitted. Preconditioned by the diagonal; `tol` and `least_gain` are those of
     `Stop`.
     """
     alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     if not (alphas > 0.0).all():
         raise ValueError(f"alpha={alpha!r}: ridge regression on bins needs alpha > 0.")
     system = _BinnedEquations(bins, targets, shares, alphas, fit_intercept, start)
-    stop = Stop(tol, settled, negligible=_ROUNDING, max_iter=max_iter)
+    stop = Stop(tol, least_gain, negligible=_ROUNDING, max_iter=max_iter)
     outcome = conjugate_gradients(system, stop, callback)
     return outcome.solution(*system.solution(), passes=outcome.iterations)
 
@@ -100,14 +100,14 @@ class _BinnedEquations:
         self.part *= self.scaled
         self.shared.scatter(self.part, self.image)
 
-    def begin(self) -> Sums:
+    def begin(self) -> IterateSums:
         n_kept = len(self.cross)
         self.residual = self.cross.copy()
         if self.weights.any():
             self._product(self.weights)
             self.residual -= self.image[:n_kept] + self.alphas * self.weights[:n_kept]
         self.direction[:n_kept] = self.residual * self.inverse
-        return Sums(
+        return IterateSums(
             np.sum(self.residual * self.direction[:n_kept], axis=0),
             np.sum(self.residual**2, axis=0),
             np.sum(self.weights[:n_kept] * (self.cross + self.residual), axis=0),
@@ -119,10 +119,10 @@ class _BinnedEquations:
         steps.step(self.shared.offsets, self.alphas, self.direction, self.image, bend)
         return np.asarray(bend.sum(axis=0))
 
-    def move(self, length: Array) -> Sums:
+    def move(self, length: Array) -> IterateSums:
         vectors = self.weights, self.residual, self.direction, self.image
         steps.move(self.shared.offsets, length, self.inverse, self.cross, *vectors, self.sums)
-        return Sums(*self.sums.sum(axis=1))
+        return IterateSums(*self.sums.sum(axis=1))
 
     def turn(self, keep: Array) -> None:
         for part in block_slices(len(self.residual), 1 + _BLOCK // len(keep)):

@@ -42,7 +42,7 @@ _TINY = float(np.finfo(float).tiny)
 NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 
-class Sums(NamedTuple):
+class IterateSums(NamedTuple):
     """Of each output: r'M⁻¹r, r'r and β'(cross + r)."""
 
     shaped: Array
@@ -60,13 +60,13 @@ class System(Protocol):
     squares: Array
     alphas: Array
 
-    def begin(self) -> Sums:
+    def begin(self) -> IterateSums:
         """r = cross − Aβ and d = M⁻¹r."""
 
     def bend(self) -> Array:
         """d'Ad of each output, one product with A."""
 
-    def move(self, length: Array) -> Sums:
+    def move(self, length: Array) -> IterateSums:
         """β += length·d and r −= length·Ad."""
 
     def turn(self, keep: Array) -> None:
@@ -93,7 +93,8 @@ class Stop:
     tol: the certified gap ‖r‖²/α is at most this share of the objective, or of `negligible` times
     the objective at β = 0 where that is larger: the output has converged. Without a ridge the gap
     is the objective itself; r'M⁻¹r then stops the loop, without a certificate.
-    settled: the last step lowered the objective by less than this share of it; zero: no such rule.
+    least_gain: the last step lowered the objective by less than this share of it; zero: no such
+    rule.
     enough (outputs,): r'M⁻¹r is at most this.
 
     worth: give up, without convergence, if the gap falls so slowly that more iterations than this
@@ -104,7 +105,7 @@ class Stop:
     """
 
     tol: float = 0.0
-    settled: float = 0.0
+    least_gain: float = 0.0
     enough: Array | None = None
     negligible: float = NEGLIGIBLE
     verified: bool = False
@@ -122,7 +123,9 @@ class Stop:
             return False
         return seen * math.log(now) / math.log(excesses[peak] / now) > self.worth
 
-    def look(self, system: System, sums: Sums, before: Array | None, aim: float = 1.0) -> _Look:
+    def look(
+        self, system: System, sums: IterateSums, before: Array | None, aim: float = 1.0
+    ) -> _Look:
         """Judge a point by its sums; `before` is the objective before the last step."""
         # β'Aβ = β'(cross − r), so the objective needs no product of its own.
         objective = np.maximum(system.squares - sums.inner, 0.0)
@@ -133,8 +136,8 @@ class Stop:
         allowed = aim * self.tol * np.maximum(objective, floor)
         converged = gap <= allowed
         done = np.where(bounded, converged, sums.shaped <= _UNCERTIFIED * allowed)
-        if self.settled > 0.0 and before is not None:
-            done |= before - objective < self.settled * objective
+        if self.least_gain > 0.0 and before is not None:
+            done |= before - objective < self.least_gain * objective
         if self.enough is not None:
             done |= sums.shaped <= self.enough
         excess = float((gap / np.maximum(allowed, _TINY)).max(initial=0.0))
@@ -226,7 +229,7 @@ class Equations:
         self.alphas = np.array([alpha])
         self.weights = np.zeros_like(cross) if start is None else start.copy()
 
-    def begin(self) -> Sums:
+    def begin(self) -> IterateSums:
         self.residual = self.cross.copy()
         if self.weights.any():
             self.residual -= self.product(self.weights)
@@ -238,7 +241,7 @@ class Equations:
         self.image = self.product(self.direction)
         return np.asarray(np.sum(self.direction * self.image, axis=0))
 
-    def move(self, length: Array) -> Sums:
+    def move(self, length: Array) -> IterateSums:
         self.weights += length * self.direction
         self.residual -= length * self.image
         self.shaped = self.precondition(self.residual)
@@ -247,8 +250,8 @@ class Equations:
     def turn(self, keep: Array) -> None:
         self.direction = self.shaped + keep * self.direction
 
-    def _sums(self) -> Sums:
-        return Sums(
+    def _sums(self) -> IterateSums:
+        return IterateSums(
             np.sum(self.residual * self.shaped, axis=0),
             np.sum(self.residual**2, axis=0),
             np.sum(self.weights * (self.cross + self.residual), axis=0),

@@ -17,7 +17,7 @@ from kitchensinks.fitting.growth import Growth, grow
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Checkpoint
 from kitchensinks.law import Law
-from kitchensinks.law.ending import Bins
+from kitchensinks.law.ending import BinNumbers
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.warned import warn
@@ -34,7 +34,7 @@ _FREE = {"memory_budget"}
 
 
 def fitted_state(
-    spec: Spec, law: Law, bins: Bins, batch: Batch, checkpoint: Checkpoint | None = None
+    spec: Spec, law: Law, bins: BinNumbers, batch: Batch, checkpoint: Checkpoint | None = None
 ) -> State:
     """The state of a fit to a batch; bins: those of its rows, if they are known.
 

@@ -17,7 +17,7 @@ _POINTS = 512
 _ENTRIES = 2**21
 
 
-class Groups(NamedTuple):
+class ColumnPlaces(NamedTuple):
     """The columns that rows came with, and where the numbers of each stand among those fitted.
 
     A column of text, dates or categories has become several numbers; one without any value, none.
@@ -27,7 +27,7 @@ class Groups(NamedTuple):
     places: list[slice]
 
     @classmethod
-    def of(cls, estimator: BaseEstimator, columns: Columns | None) -> "Groups":
+    def of(cls, estimator: BaseEstimator, columns: Columns | None) -> "ColumnPlaces":
         """By the columns of arrays, frames and tables; columns: the recipe of the fit."""
         names = getattr(estimator, "feature_names_in_", None)
         if columns is None:

@@ -14,7 +14,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent, steps_of
-from kitchensinks.fitting.sparse import SETTLED
+from kitchensinks.fitting.sparse import LEAST_GAIN
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import AnyArray, Matrix, Seed
@@ -193,14 +193,14 @@ class Spec:
         counted: the number of rows of positive weight, if the ridge of the law is to be used (its
         ridges are λ = α·n).
         """
-        alpha, near, second, settled = self.alpha, None, None, 0.0
+        alpha, near, second, least_gain = self.alpha, None, None, 0.0
         first, last = (None, None) if counted is None else law.alphas(counted)
         if alpha != "auto":
             alpha = float(alpha) * alpha_unit(self.encoding, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
         elif first is not None:
-            settled = SETTLED
+            least_gain = LEAST_GAIN
             if self.loss.squared:
                 alpha, second = first, last
             else:
@@ -214,7 +214,7 @@ class Spec:
             max_iter=int(self.solver.max_iter),
             solver=self.solver.name,
             seed=law.features.seed,
-            settled=settled,
+            settled=least_gain,
             near=near,
             second=second,
             progress=self.progress,

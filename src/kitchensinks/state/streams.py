@@ -7,7 +7,7 @@ from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.features.scaling import Spread
-from kitchensinks.fitting.plan import Plan, Shape, make_plan
+from kitchensinks.fitting.plan import Plan, Sizes, make_plan
 from kitchensinks.fitting.settings import Settings, Verbose
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
@@ -79,7 +79,7 @@ def frozen_state(spec: Spec, law: Law, batch: Batch) -> State:
     """The state that batches and workers share, learned from one batch; nothing is summed."""
     settings = spec.settings(law)
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
-    plan = make_plan(Shape.of(blocks, stream=True), settings)
+    plan = make_plan(Sizes.of(blocks, stream=True), settings)
     sums = _nothing_summed(plan, blocks, settings, spec.encoding.n_outputs)
     return State(spec.columns, spec.encoding, spec.loss, settings.bare(), law, plan, sums=sums)
 
@@ -101,7 +101,7 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     counted = None if state.settings.alpha == "auto" else state.n_rows + batch.counted
     settings = spec.settings(state.law, counted)
     # After a fit, the plan is no longer that of its rows.
-    plan = make_plan(Shape.of(blocks, stream=True), settings)
+    plan = make_plan(Sizes.of(blocks, stream=True), settings)
     state = replace(state, settings=settings.bare(), plan=plan)
     known = state.moments or state.sums
     if not isinstance(known, Moments | Stochastic):

@@ -319,8 +319,11 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
 
 
 def with_nan(rows: Any) -> Any:
-    """Python objects with NaN for what is missing to pandas, of which NumPy makes no number where
-    it is pandas.NA: arrays, columns of objects, and lists of values or of rows that hold it."""
+    """Replace pandas' missing values by NaN in object data, because NumPy cannot convert pandas.NA
+    to a number.
+
+    rows: an array, a column of objects, or a list of values or of rows.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is None:
         return rows

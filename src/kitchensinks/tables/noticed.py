@@ -25,12 +25,15 @@ _FIRST = 1000
 _MOST = 0.9
 _COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-# Text of which at least this share, and so many values, are numbers was probably meant as numbers.
+# Text of which at least this share are numbers was probably meant as numbers.
 _NEARLY_ALL = 0.95
+# Fewer numbers than this are no evidence.
 _NUMBERS = 20
-# Other values that the warning shows, letters of each, and columns that it describes.
+# Values other than numbers that the warning shows.
 _SHOWN = 3
+# Letters of each of them that the warning shows.
 _SHOWN_LETTERS = 30
+# Columns that the warning describes.
 _DESCRIBED = 5
 
 

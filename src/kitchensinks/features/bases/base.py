@@ -10,7 +10,6 @@ from numpy.typing import DTypeLike
 from sklearn.base import clone
 
 from kitchensinks.features.bases.draw import (
-    Arrays,
     Draw,
     Graph,
     Products,
@@ -21,7 +20,7 @@ from kitchensinks.features.bases.draw import (
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.links import Linked
-from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Arrays, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 

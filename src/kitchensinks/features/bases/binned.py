@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
-from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
+from kitchensinks.features.bases.draw import Draw, Graph, Scorer, Theta
+from kitchensinks.numerics.arrays import AnyArray, Arrays, Floats, Ints, Matrix
 from kitchensinks.numerics.names import add_scores, find_columns, number_names
 from kitchensinks.numerics.threads import in_order
 

@@ -9,9 +9,9 @@ import numpy as np
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.binned import Binned, Names
-from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Arrays, Floats
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, Tiles, hash_tiles, tiled
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words

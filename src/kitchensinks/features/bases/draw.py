@@ -16,7 +16,6 @@ from kitchensinks.tables.arrays import block_slices, check_size, densify, descri
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis
 
-Arrays = dict[str, AnyArray]
 Theta = dict[str, Any]
 
 # Maps rows in the dtype of the draw to scores (n, outputs).

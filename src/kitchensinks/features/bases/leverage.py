@@ -54,7 +54,7 @@ class Pool:
         return together.choose(np.argsort(order), factors).astype(dtype)
 
 
-class Operator:
+class KernelOperator:
     """The kernel's operator, estimated by M candidates on L weighted rows and factored once.
 
     It holds an eigendecomposition of the smaller of ΦΦᵀ and ΦᵀΦ, and the features if they fit into
@@ -132,7 +132,7 @@ def leverage_scores(
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    return Operator(draw, rows, weights).scores(mu)
+    return KernelOperator(draw, rows, weights).scores(mu)
 
 
 def leverages(draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None) -> Floats:

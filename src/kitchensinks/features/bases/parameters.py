@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kitchensinks.features.bases.draw import Arrays
+from kitchensinks.numerics.arrays import Arrays
 
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kitchensinks.features.bases.base import Basis, check_positive
-from kitchensinks.features.bases.draw import Arrays, Draw
+from kitchensinks.features.bases.draw import Draw
 from kitchensinks.features.bases.fourier import Fourier
-from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
-from kitchensinks.numerics.arrays import Floats, Ints, Matrix
+from kitchensinks.features.bases.leverage import KernelOperator, Pool, balanced_mu, require_dense
+from kitchensinks.numerics.arrays import Arrays, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys, sample_size
 
@@ -164,7 +164,7 @@ class Reweighted(Basis):
             sample = scaler.apply(sample, np.float64)
         count = draw.n_components
         pool = Pool(self.inner, draw.seed, draw.n_inputs, int(self.pool) * count)
-        operator = Operator(pool, sample, sample_weights)
+        operator = KernelOperator(pool, sample, sample_weights)
         mu = self.mu
         if isinstance(mu, str):
             mu = balanced_mu(operator.eigenvalues, count * self.features_per_draw)

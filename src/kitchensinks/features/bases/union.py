@@ -11,8 +11,8 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, Universal, check_positive
 from kitchensinks.features.bases.compound import Compound
-from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
+from kitchensinks.features.bases.draw import Draw, Graph, Scorer, Theta
+from kitchensinks.numerics.arrays import AnyArray, Arrays, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
 from kitchensinks.features.scaling import Scaler, Warp
-from kitchensinks.files.onnx.graph import Graph, rename
+from kitchensinks.files.onnx.graph import OnnxGraph, rename
 from kitchensinks.files.onnx.recipe import (
     TEXT,
     array_numbers,
@@ -30,7 +30,7 @@ from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE
 from kitchensinks.state import State
 from kitchensinks.tables.disk import atomic
 
-Model = KitchenSinkClassifier | KitchenSinkRegressor
+Exportable = KitchenSinkClassifier | KitchenSinkRegressor
 
 # The newest operators that the converters were written for.
 _OPSET = 18
@@ -48,7 +48,7 @@ _INSIDE = 0.9
 _COLUMN = "column_{}"
 
 
-def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -> None:
+def to_onnx(estimator: Exportable, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted classifier or regressor as an ONNX file, checked before it is kept.
 
     The file takes float64 rows (n, d) as `rows`. The file of a model of a table takes its columns,
@@ -74,7 +74,7 @@ def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -
     >>> label[::50].tolist(), model.predict(X[::50]).tolist()
     ([0, 1, 2], [0, 1, 2])
     """
-    if not isinstance(estimator, Model):
+    if not isinstance(estimator, Exportable):
         raise TypeError(
             f"{type(estimator).__name__} cannot be exported: need a fitted KitchenSinkClassifier "
             "or KitchenSinkRegressor. For pipelines call register_converters() and then "
@@ -125,7 +125,7 @@ def _skl2onnx() -> Any:
     return skl2onnx
 
 
-def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
+def _convert(estimator: Exportable, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
     types, columns = skl2onnx.common.data_types, estimator.state_.columns
@@ -155,14 +155,14 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _given(estimator: Model) -> int:
+def _given(estimator: Exportable) -> int:
     """Columns that a row comes with: a learned law may turn them to fewer directions."""
     columns = estimator.state_.columns
     given = estimator.model_.frozen.n_given if columns is None else columns.n_given
     return int(given)
 
 
-def _verify(estimator: Model, data: bytes) -> None:
+def _verify(estimator: Exportable, data: bytes) -> None:
     """Run the file on rows like those of the fit, and compare."""
     import onnxruntime
 
@@ -189,7 +189,7 @@ def _verify(estimator: Model, data: bytes) -> None:
         )
 
 
-def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
+def _probes(estimator: Exportable) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as the inputs of the graph and as the numbers of the model."""
     rng = np.random.default_rng(0)
     columns, frozen = estimator.state_.columns, estimator.model_.frozen
@@ -208,7 +208,7 @@ def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
     return {"rows": rows}, estimator.state_.numbers(rows)
 
 
-def _numbers(graph: Graph, inputs: list[Any], state: State) -> str:
+def _numbers(graph: OnnxGraph, inputs: list[Any], state: State) -> str:
     """Rows without missing values: `State.numbers` in ONNX, or the recipe of a table.
 
     A step of a pipeline has one input, and takes the numbers that the recipe would make.
@@ -236,7 +236,7 @@ def _numbers(graph: Graph, inputs: list[Any], state: State) -> str:
     return graph.node("Where", graph.node("IsNaN", given), measured.middle, given)
 
 
-def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) -> str:
+def _scaled(graph: OnnxGraph, rows: str, scaler: Scaler | None, dtype: DTypeLike) -> str:
     """Rows standardised, or mapped by a learned law, in float64, as the draw takes them."""
     if isinstance(scaler, Warp) and (taken := scaler.taken) is not None:
         rows = graph.node("Gather", rows, taken.astype(np.int64), axis=1)
@@ -257,7 +257,7 @@ def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) ->
     return rows
 
 
-def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
+def _warped(graph: OnnxGraph, given: str, standard: str, scaler: Warp) -> str:
     """The map of every column: `kitchensinks.numerics.warps.warp_rows` in ONNX.
 
     The operations are the same in the same order, so that a value falls into the same bin.
@@ -275,7 +275,7 @@ def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
     return graph.node("Mul", mapped, scaler.factor)
 
 
-def _rank(graph: Graph, rows: str, knots: AnyArray) -> str:
+def _rank(graph: OnnxGraph, rows: str, knots: AnyArray) -> str:
     """Place of each value among its column's knots, from 0 to 1: the middle of those it equals."""
     value, last = graph.node("Unsqueeze", rows, np.array([2])), knots.shape[1] - 1
 
@@ -302,7 +302,7 @@ def _rank(graph: Graph, rows: str, knots: AnyArray) -> str:
     return graph.node("Div", graph.node("Clip", place, 0.0, float(last)), float(last))
 
 
-def _scores(graph: Graph, estimator: Model, inputs: list[Any]) -> str:
+def _scores(graph: OnnxGraph, estimator: Exportable, inputs: list[Any]) -> str:
     """f(x) of every output in float64, (n, outputs)."""
     model = estimator.model_
     frozen = model.frozen
@@ -320,7 +320,7 @@ def _scores(graph: Graph, estimator: Model, inputs: list[Any]) -> str:
     return graph.node("Add", scores, line)
 
 
-def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) -> str:
+def _probabilities(graph: OnnxGraph, estimator: KitchenSinkClassifier, scores: str) -> str:
     """As `predict_proba` and `Calibration.probabilities` have them."""
     if estimator.state_.calibrates:
         calibration = estimator.calibration_
@@ -351,7 +351,7 @@ def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) 
 
 
 def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
-    graph, estimator = Graph(scope, container), operator.raw_operator
+    graph, estimator = OnnxGraph(scope, container), operator.raw_operator
     scores = _scores(graph, estimator, operator.inputs)
     if len(estimator.classes_) == 2:
         positive = graph.node("Greater", scores, 0.0)
@@ -365,7 +365,7 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _convert_regressor(scope: object, operator: Any, container: object) -> None:
-    graph = Graph(scope, container)
+    graph = OnnxGraph(scope, container)
     scores = _scores(graph, operator.raw_operator, operator.inputs)
     if operator.raw_operator.state_.targets.log:
         scores = graph.node("Exp", scores)
@@ -373,7 +373,7 @@ def _convert_regressor(scope: object, operator: Any, container: object) -> None:
 
 
 def _convert_features(scope: Any, operator: Any, container: Any) -> None:
-    graph, draw = Graph(scope, container), operator.raw_operator.draw_
+    graph, draw = OnnxGraph(scope, container), operator.raw_operator.draw_
     features = draw.onnx(graph, _scaled(graph, operator.inputs[0].full_name, None, draw.dtype))
     scaled = graph.node("Mul", features, np.array(draw.scale, draw.dtype))
     graph.cast(scaled, _float_of(operator), operator.outputs[0].full_name)

@@ -15,7 +15,7 @@ _ML_OPSET = 2
 _NUMBER_BYTES = 11
 
 
-class Graph:
+class OnnxGraph:
     """Adds nodes to skl2onnx's container, and names what passes between them."""
 
     def __init__(self, scope: Any, container: Any) -> None:

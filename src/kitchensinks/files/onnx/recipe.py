@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from kitchensinks.files.onnx.graph import Graph
+from kitchensinks.files.onnx.graph import OnnxGraph
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
@@ -44,7 +44,9 @@ def table_inputs(columns: Columns) -> dict[str, str]:
     return {one.name: meanings[one.kind] for one in columns.encoders}
 
 
-def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: bool = True) -> str:
+def table_numbers(
+    graph: OnnxGraph, columns: Columns, inputs: list[str], spaces: bool = True
+) -> str:
     """`Columns.apply` of the inputs, (n, width); spaces: there may be some around categories."""
     parts: list[str] = []
     for encoder, value in zip(columns.encoders, inputs, strict=True):
@@ -66,7 +68,7 @@ def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: boo
     return graph.cast(graph.node("Concat", *parts, axis=1), columns.dtype)
 
 
-def array_numbers(graph: Graph, columns: Columns, rows: str) -> str:
+def array_numbers(graph: OnnxGraph, columns: Columns, rows: str) -> str:
     """`Columns.of_rows` of an array (n, n_given) with categories among its columns."""
     inputs = []
     for encoder, place in zip(columns.encoders, columns.given, strict=True):
@@ -75,7 +77,7 @@ def array_numbers(graph: Graph, columns: Columns, rows: str) -> str:
     return table_numbers(graph, columns, inputs, spaces=False)
 
 
-def _word(graph: Graph, encoder: Coded, value: str) -> str:
+def _word(graph: OnnxGraph, encoder: Coded, value: str) -> str:
     """The category (n, 1) that a number is: one of the levels, missing, or none of them."""
     # A number equals no NaN, which stands for categories of which none is a number.
     known = [word for word in encoder.levels if is_number(word)] or ["nan"]
@@ -136,7 +138,7 @@ def table_probes(
     return feeds, columns.apply(batch)
 
 
-def _coded(graph: Graph, encoder: Coded, words: str, spaces: bool) -> str:
+def _coded(graph: OnnxGraph, encoder: Coded, words: str, spaces: bool) -> str:
     """A row of the encoder's table for each word; words for missing values are the empty one."""
     table, levels = encoder.table_of_levels(), list(encoder.levels)
     empty = table[levels.index("") if "" in levels else len(levels)]
@@ -152,7 +154,7 @@ def _coded(graph: Graph, encoder: Coded, words: str, spaces: bool) -> str:
     return graph.node("Gather", rows, place, axis=0)
 
 
-def _place(graph: Graph, text: str, keys: list[str]) -> str:
+def _place(graph: OnnxGraph, text: str, keys: list[str]) -> str:
     """The place among the keys of each text (n,) without the spaces around it; len(keys) for none.
 
     ONNX has no operator that takes off spaces, but one that splits text at them. A text is found as
@@ -182,14 +184,14 @@ def _place(graph: Graph, text: str, keys: list[str]) -> str:
     return graph.node("Where", other, by_words, exact)
 
 
-def _without_nat(graph: Graph, seconds: str) -> str:
+def _without_nat(graph: OnnxGraph, seconds: str) -> str:
     """NaN in place of missing moments (n, 1) of NumPy, whatever unit was made seconds."""
     apart = graph.node("Abs", graph.node("Sub", seconds, _NAT))
     gone = graph.node("Or", graph.node("Less", apart, 1.0), graph.node("Less", seconds, _BEGINNING))
     return graph.node("Where", gone, np.nan, seconds)
 
 
-def _date(graph: Graph, seconds: str) -> dict[str, str]:
+def _date(graph: OnnxGraph, seconds: str) -> dict[str, str]:
     """The parts of moments (n, 1), in whole seconds since 1970, by the Gregorian calendar.
 
     Years begin in March, so that the day that is sometimes there is the last one: an era of 400

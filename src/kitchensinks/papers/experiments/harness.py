@@ -55,7 +55,8 @@ def reproduce(
     report = study.report(results_of(facts))
     facts |= conclusions(report) | {"complete": True, "missing": []}
     _draw(report, folder)
-    (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
+    with atomic(folder / TABLE) as file:
+        file.write_text(markdown(facts), encoding="utf-8")
     _write(folder / RESULTS, facts)
     return facts
 
@@ -75,7 +76,8 @@ def conclude(study: Study, folder: Path) -> dict[str, Any] | None:
         facts |= _about(study) | conclusions(study.report(results_of(facts)))
         known = {_key(record["cell"]) for record in facts["cells"]}
         facts["missing"] = [cell for cell in study.cells(False) if _key(cell) not in known]
-    (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
+    with atomic(folder / TABLE) as file:
+        file.write_text(markdown(facts), encoding="utf-8")
     _write(path, facts)
     return facts
 
