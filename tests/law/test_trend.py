@@ -213,7 +213,7 @@ def test_the_slopes_are_those_of_universal_kriging():
     rows = rng.normal(size=(40, 2))
     targets = (rows[:, :1] ** 2 + 3.0 * rows[:, 1:]) * np.ones((1, 1))
     found = Found("gaussian", "as is", identity(2), np.ones((1, 2)), np.zeros(1))
-    part = trend.Part(rows, rows, targets, np.ones(40))
+    part = trend.TrendRows(rows, rows, targets, np.ones(40))
     lines = rows[:, 1:]
     (line_,) = trend._fits(found, part, [lines], part, [lines])
     errors = []
