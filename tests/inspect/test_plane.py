@@ -16,10 +16,8 @@ def plane(targets=SIGNS, classes=True):
 
 def fitted(kind, basis, targets):
     """The same fit by the public estimators, to rows that `some` has put in order."""
-    order = np.random.default_rng(0).permutation(len(X))
-    kept = order[np.arange(len(X)) % 4 != 3]
     model = kind(basis, n_components=60, alpha=1e-4, random_state=1)
-    return model.fit(X[kept], targets[kept])
+    return model.fit(*_kept(targets))
 
 
 @pytest.mark.filterwarnings("ignore:.*outside of the range")
@@ -34,9 +32,9 @@ def test_the_picture_is_that_of_the_estimator(basis):
 
 
 def _kept(targets):
-    order = np.random.default_rng(0).permutation(len(X))
-    kept = order[np.arange(len(X)) % 4 != 3]
-    return X[kept], targets[kept]
+    some = plane(targets).some()
+    kept = np.arange(len(X)) % 4 != 3
+    return some.rows[kept], some.targets[kept]
 
 
 @pytest.mark.parametrize("basis", BASES, ids=lambda basis: type(basis).__name__)

@@ -378,6 +378,7 @@ def test_weak_signals_are_learned():
         (ks.Learned(ks.Binning(), law="agop"), r"takes gradients, and Binning\(\) has none"),
         (ks.Learned(effort="much"), "effort='much': need one of 'quick'"),
         (ks.Learned(members=0), "members=0"),
+        (ks.Learned(members=1001), "members=1001: need 1 to 1000"),
         ("auto", "basis='auto' is of type str: need a basis"),
         (3, "basis=3 is of type int: need a basis"),
     ],

@@ -20,6 +20,7 @@ from kitchensinks.law.choice import _note_runs
 from kitchensinks.law.splits import NO_ORDER, Order, folds_of, held_rows, order_of, split_rows
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 
 # No choice of a law matters to these tests, but to those that are marked.
@@ -115,10 +116,10 @@ def test_folds_of_few_rows_go_by_the_same_rules():
 
 def test_rows_to_score_with_are_groups_or_the_latest():
     counted = np.arange(100) < 90
-    held = held_rows(Order(times=np.arange(100.0)), counted, 0.2, 0)
+    held = held_rows(Order(times=np.arange(100.0)), counted, 0.2, Words(0, 0, Stream.VALIDATION))
     np.testing.assert_array_equal(np.flatnonzero(held), np.arange(72, 90))
     groups = np.arange(100) % 10
-    held = held_rows(Order(groups=groups), counted, 0.2, 0)
+    held = held_rows(Order(groups=groups), counted, 0.2, Words(0, 0, Stream.VALIDATION))
     assert not np.intersect1d(groups[held], groups[~held & counted]).size
 
 

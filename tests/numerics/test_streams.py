@@ -68,3 +68,11 @@ def test_streams_go_by_their_names():
     words = PACKAGE / "numerics" / "words.py"
     for path in PACKAGE.rglob("*.py"):
         assert path == words or unnamed_streams(path.read_text("utf-8")) == [], path
+
+
+def test_the_library_makes_no_generator_of_its_own():
+    """Studies of the papers make data and splits, which no model depends on."""
+    for path in set(PACKAGE.rglob("*.py")) - set((PACKAGE / "papers").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        assert not [name for name in calls if name.endswith("default_rng")], path

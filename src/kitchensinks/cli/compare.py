@@ -34,6 +34,7 @@ from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
@@ -118,10 +119,11 @@ def _sides(
     else:
         named = Learned(time=options.time, groups=options.groups)
         order, all_rows = order_of(named, rows).part(places), np.ones(len(places), bool)
-        held = held_rows(order, all_rows, options.validation, options.seed)
+        words = Words(options.seed, 0, Stream.VALIDATION)
+        held = held_rows(order, all_rows, options.validation, words)
         # The column has been encoded: the law gets the held-out rows in place of its name.
         own = order.part(np.flatnonzero(~held))
-        inner = held_rows(own, all_rows[~held], _LEARNED_SHARE, options.seed)
+        inner = held_rows(own, all_rows[~held], _LEARNED_SHARE, words)
         more["split"] = PredefinedSplit(np.where(inner, 0, -1))
     return held, basis_named(LEARNED, options.effort, **more)
 

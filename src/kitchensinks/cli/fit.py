@@ -36,6 +36,7 @@ from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
 from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats, Part
 from kitchensinks.numerics.threads import threads
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
 from kitchensinks.state.fits import identity_of
 from kitchensinks.tables.arrays import block_slices
@@ -315,7 +316,8 @@ class FileSource:
         share, seed = self.options.validation, self.options.seed
         if self.options.time is not None or self.options.groups is not None:
             learned = Learned(time=self.options.time, groups=self.options.groups)
-            held = held_rows(order_of(learned, self.rows), counted, share, seed)
+            words = Words(seed, 0, Stream.VALIDATION)
+            held = held_rows(order_of(learned, self.rows), counted, share, words)
         else:
             held = hold_out(row_keys(self.rows, seed), self.weights, share) & counted
         if self.task == "classification":

@@ -12,6 +12,7 @@ from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.law.values import short_name
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import densify
 
 # Grid points along each side of the picture of the model.
@@ -43,7 +44,7 @@ class Plane:
 
     def some(self) -> "Plane":
         """In random order, and at most 3000 rows of it."""
-        order = np.random.default_rng(0).permutation(len(self.rows))[:MOST_ROWS]
+        order = Words(0, 0, Stream.PLANE).permutation(len(self.rows))[:MOST_ROWS]
         return Plane(self.rows[order], self.targets[order], self.names, self.classes)
 
     def grid(self, side: int) -> Floats:

@@ -161,6 +161,11 @@ class Learned(Linked):
         for name, check in (counts | times).items():
             if getattr(self, name) is not None:
                 check(name, getattr(self, name))
+        if self.members is not None and self.members > 1000:
+            raise ValueError(
+                f"members={self.members}: need 1 to 1000, because each one takes a descent. "
+                "More than the default of 3 lower errors by little; raise batch for exacter scales."
+            )
         if self.steps is not None and self.steps > 1000:
             raise ValueError(
                 f"steps={self.steps}: need 1 to 1000. The scales settle within about 20; raise "

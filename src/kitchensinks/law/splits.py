@@ -187,11 +187,11 @@ def _name(what: str, column: str | int, table: Table) -> str:
 
 
 def held_rows(
-    order: Order, counted: NDArray[np.bool_], share: float, seed: int
+    order: Order, counted: NDArray[np.bool_], share: float, words: Words
 ) -> NDArray[np.bool_]:
     """A mask (n,) of the rows to hold out: whole groups, or the latest rows."""
     places = np.flatnonzero(counted)
-    held, words = max(1, round(share * len(places))), Words(seed, 0, Stream.LAW_HOLD_OUT)
+    held = max(1, round(share * len(places)))
     if order.groups is not None:
         found = _by_groups(places, len(places), held, words, order.groups)
     else:
@@ -217,7 +217,7 @@ def folds_of(
     if order.groups is not None:
         groups, own = np.unique(order.groups, return_inverse=True)
         _check_groups(len(groups))
-        shuffled = Words(seed, 0, Stream.LAW_HOLD_OUT).permutation(len(groups))
+        shuffled = Words(seed, 0, Stream.GROUP_FOLDS).permutation(len(groups))
         fold = np.empty(len(groups), dtype=np.intp)
         fold[shuffled] = np.arange(len(groups)) % n_folds
         return [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]

@@ -28,7 +28,7 @@ from kitchensinks.tables.arrays import densify
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Step index reserved for sampling.
+# Step index reserved for sampling: beyond those of 1000 members, the most that are taken.
 _SAMPLING_STEP = 2**20
 # Steps that each member of a committee may take.
 _STEPS_A_MEMBER = 2**10

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.report.rows import Sample, in_words
 from kitchensinks.state.importance import ColumnPlaces
 
@@ -78,9 +79,9 @@ def importances(sample: Sample) -> list[Importance]:
     places = list(range(len(sample.names)))
     if shares is not None:
         places.sort(key=lambda place: -shares[place])
-    random, found = np.random.default_rng(0), []
+    words, found = Words(0, 2, Stream.REPORT), []
     for place in places[:_COLUMNS]:
-        moved = random.permutation(small.column(place))
+        moved = small.column(place)[words.permutation(len(small.y))]
         more = small.losses(small.answers(small.replaced({place: moved}))) - before
         error = float(more.std()) / np.sqrt(len(more))
         share = None if shares is None else float(shares[place])

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import kitchensinks
+from kitchensinks.law.splits import some_of
 from kitchensinks.law.values import Trial, short_name
 from kitchensinks.numerics.arrays import Facts, Floats
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -268,8 +270,8 @@ def _confusion(sample: Sample, answers: Floats) -> tuple[list[str], list[list[in
 
 
 def _pairs(sample: Sample, answers: Floats) -> list[tuple[float, float]]:
-    chosen = np.random.default_rng(0).permutation(len(sample.y))[:_POINTS]
-    return [(float(sample.y[place]), float(answers[place, 0])) for place in np.sort(chosen)]
+    chosen = some_of(np.arange(len(sample.y)), _POINTS, Words(0, 3, Stream.REPORT))
+    return [(float(sample.y[place]), float(answers[place, 0])) for place in chosen]
 
 
 def _coverage(sample: Sample) -> float | None:

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
 from kitchensinks.numerics.arrays import AnyArray, Bools
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
@@ -43,7 +44,7 @@ def compared(sample: Sample) -> list[Compared]:
     The law of the model is kept and fitted anew; it may have been learned from some of these rows.
     """
     sample = sample.some(_ROWS)
-    held = np.random.default_rng(0).random(len(sample.y)) < _HELD_OUT
+    held = Words(0, 1, Stream.REPORT).uniform(len(sample.y)) < _HELD_OUT
     fitted = sample.y[~held]
     if len(sample.y) < _FEWEST or not held.any() or len(np.unique(fitted)) < 2:
         return []

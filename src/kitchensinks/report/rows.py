@@ -6,7 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kitchensinks.law.splits import some_of
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import ColumnPlaces
@@ -94,7 +96,7 @@ class Sample:
         """At most so many rows, at random but in their order."""
         if len(self.y) <= count:
             return self
-        chosen = np.sort(np.random.default_rng(0).choice(len(self.y), count, replace=False))
+        chosen = some_of(np.arange(len(self.y)), count, Words(0, 0, Stream.REPORT))
         X = self.X.iloc[chosen] if self.frame else self.X[chosen]
         return Sample(self.model, X, self.y[chosen], self.names)
 
@@ -195,8 +197,7 @@ def framed(table: Table, target: object, names: list[Any]) -> tuple[Any, AnyArra
     table.check_names([target, *names])
     values, weights = known_targets(table, target)
     known = np.arange(len(values)) if weights is None else np.flatnonzero(weights > 0)
-    if len(known) > MOST_ROWS:
-        known = np.sort(np.random.default_rng(0).choice(known, MOST_ROWS, replace=False))
+    known = some_of(known, MOST_ROWS, Words(0, 0, Stream.REPORT))
     parts, done = [], 0
     for batch in table.batches(names):
         own = known[(known >= done) & (known < done + batch.num_rows)] - done

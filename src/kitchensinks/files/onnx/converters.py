@@ -27,6 +27,7 @@ from kitchensinks.files.onnx.recipe import (
 )
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.state import State
 from kitchensinks.tables.disk import atomic
 
@@ -191,7 +192,7 @@ def _verify(estimator: Exportable, data: bytes) -> None:
 
 def _probes(estimator: Exportable) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as the inputs of the graph and as the numbers of the model."""
-    rng = np.random.default_rng(0)
+    rng = Words(0, 0, Stream.PROBES).generator()
     columns, frozen = estimator.state_.columns, estimator.model_.frozen
     scaler = frozen.scaler
     width = _given(estimator) if columns is None else columns.width
@@ -200,9 +201,9 @@ def _probes(estimator: Exportable) -> tuple[dict[str, AnyArray], AnyArray]:
     if columns is None:
         rows = centre + scale * rng.normal(size=(_PROBES, width))
     elif columns.n_given:
-        rows = array_probes(columns, centre, scale, _PROBES)
+        rows = array_probes(columns, centre, scale, _PROBES, rng)
     else:
-        return table_probes(columns, centre, scale, _PROBES, _MISSING)
+        return table_probes(columns, centre, scale, _PROBES, _MISSING, rng)
     if frozen.measured is not None:
         rows[rng.random(rows.shape) < _MISSING] = np.nan
     return {"rows": rows}, estimator.state_.numbers(rows)

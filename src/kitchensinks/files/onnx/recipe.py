@@ -92,12 +92,13 @@ def _word(graph: OnnxGraph, encoder: Coded, value: str) -> str:
     return graph.node("Gather", words, place, axis=0)
 
 
-def array_probes(columns: Columns, centre: Floats, scale: Floats, count: int) -> AnyArray:
+def array_probes(
+    columns: Columns, centre: Floats, scale: Floats, count: int, rng: np.random.Generator
+) -> AnyArray:
     """Rows like those of the fit: levels of the categories and others, and numbers.
 
     centre, scale (width,): of the numbers.
     """
-    rng = np.random.default_rng(0)
     rows = rng.normal(size=(count, columns.n_given))
     own = zip(columns.encoders, columns.given, columns.groups, strict=True)
     for encoder, place, group in own:
@@ -110,13 +111,17 @@ def array_probes(columns: Columns, centre: Floats, scale: Floats, count: int) ->
 
 
 def table_probes(
-    columns: Columns, centre: Floats, scale: Floats, count: int, missing: float
+    columns: Columns,
+    centre: Floats,
+    scale: Floats,
+    count: int,
+    missing: float,
+    rng: np.random.Generator,
 ) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as inputs of the graph and as the numbers of the recipe.
 
     centre, scale (width,): of the numbers. missing: the share of missing values.
     """
-    rng = np.random.default_rng(0)
     feeds, arrays = {}, []
     for encoder, place in zip(columns.encoders, columns.groups, strict=True):
         gone = rng.random(count) < missing
