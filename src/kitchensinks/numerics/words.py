@@ -47,10 +47,9 @@ class Stream(enum.IntEnum):
     TREES = 20  #: Rows and columns that the trees of a law are grown on.
     GROUP_FOLDS = 21  #: Folds of groups of rows, while a law is learned from a small table.
     VALIDATION = 22  #: Groups that a command holds out to score a model.
-    COLUMN_KEYS = 23  #: Multipliers that turn values of a table's columns into keys of its rows.
-    REPORT = 24  #: What a report takes at random: rows 0, rows held out 1, orders 2, points 3.
-    PLANE = 25  #: Rows of two columns that are fitted for a picture, and their order.
-    PROBES = 26  #: Rows on which an exported model is compared with the fitted one.
+    REPORT = 23  #: What a report takes at random: rows 0, rows held out 1, orders 2, points 3.
+    PLANE = 24  #: Rows of two columns that are fitted for a picture, and their order.
+    PROBES = 25  #: Rows on which an exported model is compared with the fitted one.
     REWEIGHTED = 2**32  #: Rows and candidates that a reweighted basis takes.
     MORE_PLANES = 2**32 + 1  #: Shared planes of maxout units, for the further places of the pool.
 

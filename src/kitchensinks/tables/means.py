@@ -193,7 +193,7 @@ def table_keys(table: Table, columns: Columns, seed: int) -> Keys:
     >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
     (True, False)
     """
-    factors = Words(seed, 0, Stream.COLUMN_KEYS).raw(len(columns.encoders)) | np.uint64(1)
+    factors = Words(seed, 0, Stream.ROW_KEYS).raw(len(columns.encoders)) | np.uint64(1)
     keys, done = np.empty(table.n_rows, dtype=np.uint64), 0
     for batch in table.batches(columns.inputs):
         total = np.zeros(batch.num_rows, dtype=np.uint64)
