@@ -61,7 +61,7 @@ def test_numbers_and_many_classes():
     wave = np.sin(2 * X[:, 0])
     found = view(plane(wave, classes=False), ks.Fourier(), 60, "auto")
     assert found["labels"] == []
-    assert found["tested"] > 0.9
+    assert found["tested"] > 0.8
     assert np.ptp(found["scores"]) > 1.0
     thirds = np.array(["low", "mid", "top"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     found = view(plane(thirds), ks.Fourier(), 60, "auto")

@@ -21,6 +21,7 @@ from kitchensinks.law.trials import DenseFit, GridFits, Score, TrialRows, climb,
 from kitchensinks.law.values import what_of
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.losses import Array
 
 
 class Limit(NamedTuple):
@@ -188,9 +189,16 @@ def bins_of(
     scaler, grids = candidate.found.features(True, factor, task.basis)
     if not candidate.trees:
         return scaler, grids
+    return scaler, among_leaves(task, scaler, grids, places, count)
+
+
+def among_leaves(
+    task: LearningRows, scaler: Warp, grids: Basis, places: NDArray[np.intp], count: int
+) -> Union:
+    """`count` bins, some of them leaves of trees that are grown on these rows of the pool."""
     of_trees = round(constants.TREES_SHARE * count)
     trees = grown_trees(task, places, scaler, min(constants.TREES, of_trees))
-    return scaler, Union([grids, trees], shares=[count - of_trees, of_trees])
+    return Union([grids, trees], shares=[count - of_trees, of_trees])
 
 
 def grown_trees(task: LearningRows, places: NDArray[np.intp], scaler: Warp, count: int) -> Trees:
@@ -412,10 +420,15 @@ def try_stages(task: LearningRows, first: Candidate, last: Candidate) -> tuple[f
 
     On the pool, each with the factor and components of its last trial.
     """
-    assert isinstance(first.fits, DenseFit), "dense features were tried again"
     assert isinstance(last.fits, GridFits), "bins were tried again"
-    left = task.data.targets - FIRST_SHARE * first.fits.scores(task.data.rows)
-    error, ridge, _ = last.fits.best(last.score.ridge, targets=left)
-    counts = f"{first.score.components} features, then {last.score.components} grids"
+    error, ridge, _ = last.fits.best(last.score.ridge, targets=left_by(task, first))
+    bins = what_of(last.found.kernel, True, last.trees)
+    counts = f"{first.score.components} features, then {last.score.components} {bins}"
     task.note("stages", f"{counts}, ridge {ridge:.2g}", len(task.data.fitted), error)
     return error, ridge
+
+
+def left_by(task: LearningRows, first: Candidate) -> Array:
+    """The targets of the second stage: what the dense features of a trial leave."""
+    assert isinstance(first.fits, DenseFit), "dense features were tried again"
+    return np.asarray(task.data.targets - FIRST_SHARE * first.fits.scores(task.data.rows))

@@ -31,7 +31,14 @@ from kitchensinks.law.candidates import (
     nominal_seconds,
     wider_look,
 )
-from kitchensinks.law.copies import by_chance, counting, many, numbers, one_of_each, which
+from kitchensinks.law.copies import (
+    by_chance,
+    counting,
+    many,
+    numbers,
+    one_of_each,
+    which,
+)
 from kitchensinks.law.copies import in_words as copies_in_words
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import BinNumbers, chosen, with_basis
@@ -54,6 +61,7 @@ from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
+from kitchensinks.tables.keys import Copies
 
 # Maps of wide tables from which rotations start.
 _TURNED = ("squash", "common")
@@ -64,10 +72,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     learned.check()
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
-    places = batch.counted_places
-    batch, copies = one_of_each(batch, request.seed)
-    if many(copies) and not by_chance(batch.rows, places, copies, request.seed):
-        warn(copies_in_words(copies))
+    batch, copies = _one_of_each(batch, request)
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
     few = batch.counted < constants.FEW_ROWS or batch.rows.shape[1] > constants.MOST_COLUMNS
@@ -92,6 +97,15 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         candidates = candidates_of(left, founds)
         law, bins = chosen(left, candidates, tried_again(left, candidates))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
+
+
+def _one_of_each(batch: Batch, request: Request) -> tuple[Batch, Copies | None]:
+    """The rows without their copies, and the copies; a warning where there are many."""
+    places = batch.counted_places
+    batch, copies = one_of_each(batch, request.seed)
+    if many(copies) and not by_chance(batch.rows, places, copies, request.seed):
+        warn(copies_in_words(copies))
+    return batch, copies
 
 
 def _compared(learned: Learned) -> bool:

@@ -15,11 +15,13 @@ from kitchensinks.law.candidates import (
     Limit,
     affordable,
     again,
+    among_leaves,
     bins_of,
     enough,
     grown,
     halved,
     in_time,
+    left_by,
     ridge_for,
     try_stages,
     with_copies,
@@ -28,7 +30,7 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import GridFits, first_best, preferred
-from kitchensinks.law.values import Law, Record, UnseenScores
+from kitchensinks.law.values import Law, Record, UnseenScores, what_of
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.targets import Batch
 
@@ -73,25 +75,32 @@ def chosen(
     task: LearningRows, candidates: list[Candidate], close: list[Candidate]
 ) -> tuple[Law, BinNumbers]:
     """The law of the best of the close candidates, or of dense features and bins in two stages."""
+    kept, leaves = _best(task, close), _with_trees(task, candidates, close)
+    # Two stages are compared by squared error: skip them where log loss decided.
+    by_error = leaves is not None or kept is close[first_best([one.error for one in close])]
+    if by_error and _allows_stages(task) and (both := _in_stages(task, close, leaves)) is not None:
+        return both
+    return _kept(task, leaves or kept)
+
+
+def _best(task: LearningRows, close: list[Candidate]) -> Candidate:
+    """The candidate of the least error; among nearly equal ones, by log loss or by copies."""
     errors = [candidate.error for candidate in close]
     if task.copied is None:
-        kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
-    else:
-        # Errors are those of rows without a fitted copy, because the copies may be artificial. If
-        # they are genuine, new rows may repeat fitted ones. Among laws of nearly equal error,
-        # prefer the one that predicts repeated rows best.
-        even = [one for one in close if one.error <= constants.EVEN * min(errors)]
-        kept = even[first_best([with_copies(task, one) for one in even])]
-    if (leaves := _with_trees(task, candidates, close)) is not None:
-        return _kept(task, leaves)
-    # Two stages are compared by squared error: skip them where log loss decided.
-    stages = task.request.stages and not task.request.stream and task.basis is None
-    stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
-    if stages and kept is close[first_best(errors)]:
-        both = _in_stages(task, close)
-        if both is not None:
-            return both
-    return _kept(task, kept)
+        return close[preferred(errors, [candidate.score.losses for candidate in close])]
+    # Errors are those of rows without a fitted copy, because the copies may be artificial. If they
+    # are genuine, new rows may repeat fitted ones. Among laws of nearly equal error, prefer the one
+    # that predicts repeated rows best.
+    even = [one for one in close if one.error <= constants.EVEN * min(errors)]
+    return even[first_best([with_copies(task, one) for one in even])]
+
+
+def _allows_stages(task: LearningRows) -> bool:
+    """Whether the request leaves law and components open, no rows beyond those of the trials are to
+    be fitted, and there is time."""
+    open_law = task.request.stages and not task.request.stream and task.basis is None
+    known = task.asked is None and task.counted <= len(task.places)
+    return open_law and known and not task.late(constants.LATE_LAST)
 
 
 def _with_trees(
@@ -161,47 +170,67 @@ def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, BinNumbers]:
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
     ridges = ridge, math.nan
     law, bins = _law(task, kept.found, (scaler, basis), draws, factor, ridges, reason, kept.trees)
-    return replace(law, held=_unseen(task, kept)), bins
+    return replace(law, held=_unseen(task, kept, score.ridge)), bins
 
 
-def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
+def _unseen(
+    task: LearningRows, kept: Candidate, ridge: float, targets: Floats | None = None
+) -> UnseenScores | None:
     """Scores that calibrate bins with trees: those of the trial, whose trees had not seen the
-    held-out rows. The final trees have seen the targets of all rows."""
+    held-out rows. The final trees have seen the targets of all rows.
+
+    targets: of a second stage, what the first one leaves.
+    """
     if not kept.trees:
         return None
     assert isinstance(kept.fits, GridFits), "trees were tried"
     data = task.data
-    found = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
+    found = kept.fits.scores([ridge], targets)[0], data.targets[data.held]
     scores, targets = (task.request.unit * (task.level + task.sizes * one) for one in found)
     return UnseenScores(scores, targets, data.weights_of(data.held))
 
 
-def _in_stages(task: LearningRows, close: list[Candidate]) -> tuple[Law, BinNumbers] | None:
+def _in_stages(
+    task: LearningRows, close: list[Candidate], leaves: Candidate | None
+) -> tuple[Law, BinNumbers] | None:
     """Dense features followed by bins of the same law, if clearly better as they were tried.
 
-    The union of both bases, each with half of what the last fit may cost.
+    The union of both bases, each with half of what the last fit may cost. leaves: bins with leaves
+    of trees among them, which then are the second stage.
     """
-    lasts = [candidate for candidate in close if candidate.sparse]
-    firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
-    if not firsts or task.counted > len(task.places):
+    lasts = [one for one in close if one.sparse] if leaves is None else [leaves]
+    firsts = [one for last in lasts[:1] for one in close if _same_law(one, last)]
+    if not firsts:
         return None
     first, last = firsts[0], lasts[0]
     error, second = try_stages(task, first, last)
-    if error >= constants.BETTER * min(candidate.score.error for candidate in close):
+    if error >= constants.BETTER * min(candidate.score.error for candidate in (*close, last)):
         return None
     counts = [
         enough(in_time(task, one, 0.5), one.score, one.sparse).components for one in (first, last)
     ]
     found, factor = with_members(task, first.found), first.score.factor
     scaler, dense = found.features(False, factor)
-    if len(found.scales) == 1:
-        bins = Binning(gamma=last.score.factor / factor)
-    else:
-        bins = Binning(gamma=found.gammas(last.score.factor))
+    # The scaler has the scales of one member, with the factor of the features.
+    one = len(found.scales) == 1
+    gamma = last.score.factor / factor if one else found.gammas(last.score.factor)
+    bins: Basis = Binning(gamma=gamma)
+    held = None
+    if last.trees:
+        counts[1] = min(counts[1], last.limit.components)
+        bins = among_leaves(task, scaler, bins, np.arange(len(task.places)), counts[1])
+        held = _unseen(task, last, second, left_by(task, first))
     basis = Union([dense, bins], shares=[float(count) for count in counts])
-    reason = f"{counts[0]} features, then {counts[1]} grids: better by held-out error than either"
-    ridges = first.score.ridge, second
-    return _law(task, found, (scaler, basis), sum(counts), factor, ridges, reason)
+    what = what_of(found.kernel, True, last.trees)
+    reason = f"{counts[0]} features, then {counts[1]} {what}: better by held-out error than either"
+    given = sum(counts), factor, (first.score.ridge, second), reason, last.trees
+    law, numbers = _law(task, found, (scaler, basis), *given)
+    return replace(law, held=held), numbers
+
+
+def _same_law(dense: Candidate, bins: Candidate) -> bool:
+    """Whether these are dense features of the law of the bins."""
+    return not dense.sparse and dense.found is bins.found
 
 
 def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, BinNumbers]:

@@ -100,18 +100,18 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     # A fit whose ridge λ = α·n is that of its law goes on with it; others choose α by their sums.
     counted = None if state.settings.alpha == "auto" else state.n_rows + batch.counted
     settings = spec.settings(state.law, counted)
+    known = state.moments or state.sums
+    if state.loss.squared and not isinstance(known, Moments | Stochastic | FewRows):
+        raise ValueError(
+            "partial_fit goes on from the sums or the rows that a fit keeps, and this model "
+            f"({state.fitted.evidence.solver}) has neither: model files and drop_sums() leave "
+            "them out, and only direct fits and those with bins keep them. Go on with the "
+            "fitted object or its pickle, or fit all rows together."
+        )
     # After a fit, the plan is no longer that of its rows.
     plan = make_plan(Sizes.of(blocks, stream=True), settings)
     state = replace(state, settings=settings.bare(), plan=plan)
-    known = state.moments or state.sums
     if not isinstance(known, Moments | Stochastic):
-        if state.loss.squared and not isinstance(known, FewRows):
-            raise ValueError(
-                "partial_fit goes on from the sums or the rows that a fit keeps, and this model "
-                f"({state.fitted.evidence.solver}) has neither: model files and drop_sums() leave "
-                "them out, and only direct fits and those with bins keep them. Go on with the "
-                "fitted object or its pickle, or fit all rows together."
-            )
         nothing = _nothing_summed(plan, blocks, settings, state.targets.n_outputs)
         known = _from_fit(state, nothing)
     if isinstance(known, Stochastic):
