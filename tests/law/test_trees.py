@@ -1,12 +1,15 @@
 """Leaves of trees among the bins of a learned law."""
 
+import math
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import kitchensinks as ks
 from kitchensinks.features.bases.trees import _depth
-from kitchensinks.law import choice
+from kitchensinks.law import choice, constants
 from tests.catalogue import TREES
 
 RNG = np.random.default_rng(0)
@@ -86,6 +89,48 @@ def test_intervals_cover(regressor):
     inside = (interval.lower <= NUMBERS[2000:]) & (NUMBERS[2000:] <= interval.upper)
     # The residuals are of a trial with fewer rows and bins, and so rather too large.
     assert 0.87 < inside.mean() < 0.98
+
+
+@pytest.fixture(scope="module", params=[ks.KitchenSinkClassifier, ks.KitchenSinkRegressor])
+def staged(request):
+    """Dense features, then bins with trees, whatever the trials say; and the targets."""
+    targets = CLASSES if request.param is ks.KitchenSinkClassifier else NUMBERS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(constants, "BETTER", math.inf)
+        patch.setattr(constants, "CLOSE", 10.0)
+        return request.param(random_state=0).fit(ROWS[:2000], targets[:2000]), targets
+
+
+def test_they_may_follow_dense_features(staged, tmp_path):
+    model, targets = staged
+    first, second = model.basis_.bases
+    assert isinstance(first, ks.Fourier)
+    assert [type(basis) for basis in second.bases] == [ks.Binning, ks.Trees]
+    assert model.plan_.solver == "stages"
+    assert "grids and trees" in model.law_.record.reason
+    assert model.score(ROWS[2000:], targets[2000:]) > 0.9
+    expected = model.predict(ROWS[2000:])
+    ks.save(model, tmp_path / "model.sinks")
+    for other in (pickle.loads(pickle.dumps(model)), ks.load(tmp_path / "model.sinks")):
+        np.testing.assert_array_equal(other.predict(ROWS[2000:]), expected)
+    again = type(model)(model.law_, random_state=0).fit(ROWS[:2000], targets[:2000])
+    np.testing.assert_array_equal(again.predict(ROWS[2000:]), expected)
+
+
+def test_scores_that_calibrate_two_stages_are_those_of_both(staged):
+    """They are of the trial's held-out rows, as good as those of new rows."""
+    model, _ = staged
+    scores, held, _ = model.law_.held
+    assert np.mean((scores - held) ** 2) < 0.3 * np.var(held)
+    if isinstance(model, ks.KitchenSinkRegressor):
+        interval = model.predict_interval(ROWS[2000:], coverage=0.9)
+        inside = (interval.lower <= NUMBERS[2000:]) & (NUMBERS[2000:] <= interval.upper)
+        assert 0.85 < inside.mean() < 0.98
+    else:
+        sure = model.predict_proba(ROWS[2000:]).max(axis=1)
+        right = model.predict(ROWS[2000:]) == CLASSES[2000:]
+        noise = np.sqrt(np.mean(sure * (1 - sure)) / len(right))
+        assert abs(np.mean(sure) - np.mean(right)) < 3 * noise
 
 
 def test_the_law_is_fitted_again_as_it_is(model):

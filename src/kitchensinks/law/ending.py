@@ -137,7 +137,7 @@ def _allows_trees(task: LearningRows) -> bool:
     """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
     and there is time."""
     open_law = task.request.stages and task.basis is None
-    return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
+    return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_TREES)
 
 
 def _is_matched(bins: Candidate, close: list[Candidate]) -> bool:
