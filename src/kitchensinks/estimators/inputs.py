@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,9 @@ from kitchensinks.tables.single import one_row
 from kitchensinks.tables.spelling import nearest
 from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Given, Rows, known_targets
+
+if TYPE_CHECKING:
+    from kitchensinks.estimators.readings import Readings
 
 FLOATS = [np.float64, np.float32]
 # Arrays of at most this many entries skip the general checks, which take longer than predicting
@@ -81,7 +84,7 @@ Inputs = tuple[Any, AnyArray, Array | None, Columns | None, Any]
 
 
 def training_inputs(
-    estimator: BaseEstimator,
+    estimator: "Readings",
     spec: Spec,
     X: Given,
     y: ArrayLike,
@@ -154,7 +157,7 @@ def _opened(
     return X, y, sample_weight
 
 
-def _array_inputs(estimator: BaseEstimator, spec: Spec, batch: Batch, stream: bool) -> Inputs:
+def _array_inputs(estimator: "Readings", spec: Spec, batch: Batch, stream: bool) -> Inputs:
     """The rows of an array, with a recipe where values are missing or columns are categories."""
     array, y, weights = batch
     names = names_of_places(array.shape[1])

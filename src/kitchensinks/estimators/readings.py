@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from kitchensinks.estimators.inputs import known_rows, more_rows
 from kitchensinks.features.blocks import FeatureBlocks
@@ -28,17 +29,21 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class Readings:
+class Readings(BaseEstimator):
     """Attributes and reports of a fitted estimator; `_state` and `_spec` are the estimator's."""
 
     n_jobs: int | None
     constraint: Constraint | None
+    categorical_features: Any
     _task: ClassVar[str]
 
     def _state(self) -> State:
         raise NotImplementedError
 
     def _spec(self, known: State | None = None) -> Spec:
+        raise NotImplementedError
+
+    def predict(self, X: Given) -> Any:
         raise NotImplementedError
 
     law_ = reported(lambda s: s.law, "The law: scaler, basis, seed, K, ridge, how it was found.")

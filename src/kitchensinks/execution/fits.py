@@ -5,7 +5,6 @@ from; then walks sum, and only summaries leave a worker.
 """
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from dask import delayed
@@ -183,8 +182,7 @@ def _plain_basis(spec: Spec) -> Basis:
         return basis
     if isinstance(basis, Learned):
         return Fourier() if basis.basis is None else basis.basis
-    # mypy does not know that only a law is left, because scikit-learn has no types.
-    return cast(Law, basis).features.basis
+    return basis.features.basis
 
 
 def check_solver(name: str) -> None:

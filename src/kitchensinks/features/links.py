@@ -62,7 +62,7 @@ class Linked(BaseEstimator):
         if unknown and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
             hint = nearest(unknown[0], cls._get_param_names(), "its parameters are")
             raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}{hint}")
-        make = super().__new__
+        make: Any = super().__new__
         return cast(Self, make(cls) if make is object.__new__ else make(cls, *given, **named))
 
     def set_params(self, **params: Any) -> Self:
@@ -97,7 +97,7 @@ class Linked(BaseEstimator):
         return {"name": type(self).__name__}
 
 
-def changed(name: str, value: object, params: dict[str, Any]) -> Any:
+def changed(name: str, value: Any, params: dict[str, Any]) -> Any:
     """A copy of the value of a parameter, with some parameters of its own set."""
     known = sorted(value.get_params(deep=False)) if hasattr(value, "get_params") else []
     for inner in params:

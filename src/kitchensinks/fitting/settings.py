@@ -85,8 +85,8 @@ class Settings:
     max_iter: int
     solver: str
     seed: int
-    # `least_gain`, by the name that model files and pickles have for it.
-    settled: float = 0.0
+    # Fits on bins also stop where a step lowers the objective by less than this share.
+    least_gain: float = 0.0
     # Where the search of alpha="auto" begins for other losses than squared; None: nowhere known.
     near: float | None = None
     # The ridge of a second stage, fitted to the residuals of the first by the bins of a union.
@@ -100,11 +100,6 @@ class Settings:
     progress: Progress = field(default=silent, metadata=_OF_RUN)
     # Where sums over the rows are kept between runs.
     checkpoint: Checkpoint | None = field(default=None, metadata=_OF_RUN)
-
-    @property
-    def least_gain(self) -> float:
-        """Fits on bins also stop where a step lowers the objective by less than this share."""
-        return self.settled
 
     def bare(self) -> "Settings":
         """The settings without fields of one run: they can be pickled."""

@@ -8,12 +8,15 @@ draws them. The numbers stay in its fields, `plot(ax=...)` draws them again, and
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
+from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.classifier import KitchenSinkClassifier
+from kitchensinks.estimators.regressor import KitchenSinkRegressor
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.leverage import check_eigenvalues, effective_dimension, leverages
 from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
@@ -21,6 +24,12 @@ from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import densify, numeric_rows
 from kitchensinks.tables.view import Given
+
+
+class _Transformer(Protocol):
+    """What is drawn by its coordinates."""
+
+    def transform(self, X: Given) -> Any: ...
 
 
 def new_axes() -> Any:
@@ -66,11 +75,11 @@ class ComponentsDisplay(_Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: BaseEstimator,
+        estimator: KitchenSinkClassifier | KitchenSinkRegressor,
         X: Given,
         y: ArrayLike,
         X_test: object,
-        y_test: object,
+        y_test: ArrayLike,
         n_components: Sequence[int] = (64, 256, 1024),
         ax: object = None,
     ) -> Self:
@@ -111,7 +120,7 @@ class RidgePathDisplay(_Display):
     alpha: float
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: KitchenSink, ax: Any = None) -> Self:
         """The path that a fit with alpha="auto" has chosen its ridge from.
 
         >>> import kitchensinks as ks
@@ -145,7 +154,7 @@ class TrialsDisplay(_Display):
     errors: Floats
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: object = None) -> Self:
+    def from_estimator(cls, estimator: KitchenSink, ax: object = None) -> Self:
         """The trials that a fit with a learned law has made.
 
         >>> import kitchensinks as ks
@@ -360,7 +369,7 @@ class EmbeddingDisplay(_Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Given, y: ArrayLike | None = None, ax: Any = None
+        cls, estimator: _Transformer, X: Given, y: ArrayLike | None = None, ax: Any = None
     ) -> Self:
         """The first two coordinates that a fitted transformer, such as KitchenSinkPCA, gives rows.
 

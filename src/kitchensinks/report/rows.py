@@ -33,6 +33,8 @@ class Fitted(Protocol):
 
     def outside(self, X: Given) -> Outside: ...
 
+    def set_params(self, **params: Any) -> Any: ...
+
 
 @dataclass(frozen=True)
 class Sample:

@@ -1,9 +1,8 @@
 """How much a fitted function changes along each of its columns, from the model alone."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.numerics.words import Stream, Words
@@ -17,6 +16,12 @@ _POINTS = 512
 _ENTRIES = 2**21
 
 
+class Counted(Protocol):
+    """What knows how many columns it was fitted to."""
+
+    n_features_in_: int
+
+
 class ColumnPlaces(NamedTuple):
     """The columns that rows came with, and where the numbers of each stand among those fitted.
 
@@ -27,7 +32,7 @@ class ColumnPlaces(NamedTuple):
     places: list[slice]
 
     @classmethod
-    def of(cls, estimator: BaseEstimator, columns: Columns | None) -> "ColumnPlaces":
+    def of(cls, estimator: Counted, columns: Columns | None) -> "ColumnPlaces":
         """By the columns of arrays, frames and tables; columns: the recipe of the fit."""
         names = getattr(estimator, "feature_names_in_", None)
         if columns is None:
@@ -41,7 +46,7 @@ class ColumnPlaces(NamedTuple):
         own = columns.inputs if names is None else names
         return cls(list(own), [known.get(name, nothing) for name in own])
 
-    def counted(self, estimator: BaseEstimator) -> list[slice]:
+    def counted(self, estimator: Counted) -> list[slice]:
         """The places of what `n_features_in_` counts: of a table that is all of its numbers."""
         count = estimator.n_features_in_
         if len(self.names) == count:

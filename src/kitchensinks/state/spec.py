@@ -214,7 +214,7 @@ class Spec:
             max_iter=int(self.solver.max_iter),
             solver=self.solver.name,
             seed=law.features.seed,
-            settled=least_gain,
+            least_gain=least_gain,
             near=near,
             second=second,
             progress=self.progress,

@@ -316,6 +316,10 @@ class Basis(Linked):
         """θ with the columns that either has learned from its own blocks."""
         return theta
 
+    def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Any, AnyArray]]:
+        """For binned bases, draw by draw: names of the bins, and each row's index among them."""
+        raise TypeError(f"{type(self).__name__} has no bins.")
+
     def bins(self, theta: Theta, rows: Matrix) -> AnyArray:
         """For binned bases: the column of each row in each draw, (draws, n), −1 for none."""
         raise TypeError(f"{type(self).__name__} has no bins.")
