@@ -34,8 +34,11 @@ from kitchensinks.tables.view import Given
 # Starts a walk over checked blocks, whose targets are as they came.
 Source = Callable[[], Iterator[Batch]]
 
-# The most rows, fewer than the features, that are put together and solved in their span.
+# The most rows of blocks, fewer than the features, that are put together and solved in their span.
 _KEPT_ROWS = 5000
+# Rows of an array are in memory already: up to this share of its columns, two eigenproblems of the
+# rows take less time and memory than one of the columns.
+_KEPT_SHARE = 0.75
 # Entries of one block of a feature matrix.
 _BLOCK_ENTRIES = 2**23
 
@@ -93,7 +96,7 @@ class StreamingRidge(TakesSparse):
             if hasattr(self, name):
                 delattr(self, name)
         self._start()
-        blocks, replayable = self._source(X, y, sample_weight)
+        blocks, replayable, most = self._source(X, y, sample_weight)
         stream = blocks()
         # Few rows are put together and solved in their span.
         held: list[Batch] = []
@@ -102,7 +105,7 @@ class StreamingRidge(TakesSparse):
             held.append(block)
             count += block.rows.shape[0]
             self.n_features_in_ = block.rows.shape[1]
-            if count > min(self.n_features_in_, _KEPT_ROWS):
+            if count > min(self.n_features_in_, most):
                 # Where there is nothing to choose, the blocks are not read again.
                 again = blocks if replayable and len(alphas) > 1 else None
                 passing, keyed = itertools.chain(held, stream), list[Batch]()
@@ -188,8 +191,11 @@ class StreamingRidge(TakesSparse):
         if not self.fit_intercept:
             self.intercept_ = 0.0
 
-    def _source(self, X: Given, y: ArrayLike, sample_weight: SampleWeight) -> tuple[Source, bool]:
-        """A function that starts a walk over checked blocks, and whether it can do so twice."""
+    def _source(
+        self, X: Given, y: ArrayLike, sample_weight: SampleWeight
+    ) -> tuple[Source, bool, int]:
+        """A function that starts a walk over checked blocks, whether it can do so twice, and the
+        most rows to put together."""
         if y is None and not hasattr(X, "shape"):
             if sample_weight is not None:
                 raise ValueError("With an iterable of blocks, weights come in the blocks.")
@@ -198,7 +204,7 @@ class StreamingRidge(TakesSparse):
                     f"X is of type {type(X).__name__} and y is None: need a feature matrix with "
                     "targets, or an iterable of blocks (X, y)."
                 )
-            return (lambda: map(self._check_block, iter(X))), iter(X) is not X
+            return (lambda: map(self._check_block, iter(X))), iter(X) is not X, _KEPT_ROWS
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         if isinstance(X, list | tuple) and len(X) and hasattr(X[0], "shape") and X[0].ndim == 2:
@@ -209,7 +215,8 @@ class StreamingRidge(TakesSparse):
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
         whole = self._block(X, y, sample_weight)
         step = max(64, _BLOCK_ENTRIES // X.shape[1])
-        return (lambda: map(whole.part, block_slices(X.shape[0], step))), True
+        most = max(_KEPT_ROWS, int(_KEPT_SHARE * X.shape[1]))
+        return (lambda: map(whole.part, block_slices(X.shape[0], step))), True, most
 
     def _check_block(self, block: object) -> Batch:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
