@@ -392,6 +392,15 @@ def test_threads_that_ask_at_once_get_the_same_answers():
             np.testing.assert_array_equal(again.predict(ROWS), answer)
 
 
+def test_a_stream_that_shows_its_progress_by_a_function_can_be_pickled():
+    told = []
+    model = ks.KitchenSinkRegressor(random_state=0)
+    model.partial_fit(ROWS, VALUES, verbose=lambda *step: told.append(step))
+    again = pickle.loads(pickle.dumps(model))
+    assert type(again._held) is type(model._held)
+    assert len(again._held.batch.targets) == len(ROWS)
+
+
 def test_estimators_with_and_without_a_list_of_bandwidths_differ():
     pair = [
         ks.KitchenSinkRegressor(ks.Fourier(gamma=gamma), 20, random_state=0).freeze(ROWS, VALUES)
