@@ -219,6 +219,20 @@ def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path, 
     assert option in said or option == "--drop"
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--effort", "fast"), ("--alpha", "-1"), ("--threads", "0"), ("--seed", "-1")],
+)
+def test_options_are_refused_before_a_row_is_read(option, value, refused, tmp_path):
+    given = ["--basis", "learned", option, value]
+    assert option in refused(*fit(tmp_path / "none.csv", "kind", tmp_path, *given))
+
+
+@pytest.mark.parametrize("verb", ["plan", "compare"])
+def test_a_sample_has_some_rows(verb, refused, train):
+    assert "--rows -5: need 50 or more" in refused(verb, train, "-t", "kind", "--rows", "-5")
+
+
 @pytest.mark.parametrize("value", ["0", "-1"])
 def test_a_time_limit_is_positive(value, refused, train, tmp_path):
     said = refused(*fit(train, "kind", tmp_path, "--basis", "learned", "--time-limit", value))

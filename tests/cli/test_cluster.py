@@ -84,3 +84,6 @@ def test_clusters_that_make_no_sense(sinks, folder, tmp_path):
     code, _, notes = fit(sinks, data, out, "--dask", "locale")
     assert code == 2
     assert "local:N" in notes
+    code, _, notes = fit(sinks, data, out, "--dask", "local", "--skip-bad-rows")
+    assert code == 2
+    assert "--skip-bad-rows is not supported with Dask" in notes

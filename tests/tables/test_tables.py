@@ -138,6 +138,8 @@ def test_arrays_and_svmlight(tmp_path):
     (tmp_path / "notes.svm").write_text('# a 5" pipe\n1 1:2 3:4 # more\n\n-1\n0 qid:3 2:5\n')
     table = open_table(tmp_path / "notes.svm")
     assert whole(table).to_numpy().tolist() == [[1, 2, 0, 4], [-1, 0, 0, 0], [0, 0, 5, 0]]
+    (tmp_path / "notes.svm").write_text("1 1:2 # taken 12:30\n2 2:3 # id 2000000: no more\n")
+    assert open_table(tmp_path / "notes.svm").names == ["target", "1", "2"]
     np.save(tmp_path / "rows.npy", rows)
     table = open_table(tmp_path / "rows.npy")
     assert table.names == ["x0", "x1", "x2", "x3"]
@@ -211,6 +213,11 @@ def test_types_come_from_all_over_a_file_and_whole_numbers_may_widen(tmp_path):
     assert [str(kind) for kind in table.schema.types] == ["int64", "double"]
     last = list(table.batches(["b"], 400_000))
     assert last[0].column(0).to_pylist() == [2.5]
+
+
+def test_the_last_ending_of_a_name_says_what_is_between_values(tmp_path):
+    write(tmp_path / "a.tsv.d.csv", "a,b\n1,2\n")
+    assert open_table(tmp_path / "a.tsv.d.csv").names == ["a", "b"]
 
 
 def test_words_for_nothing_are_missing(tmp_path):

@@ -31,6 +31,10 @@ _SAMPLE_ROWS = 32_000
 @contextmanager
 def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["ClusterSource"]:
     """The rows that the options name, on the workers of a scheduler."""
+    if options.skip_bad_rows:
+        raise ValueError(
+            "--skip-bad-rows is not supported with Dask: mend the files, or fit without a cluster."
+        )
     with connected(where) as client:
         address = client.scheduler.address
         terminal.note(f"Dask at {address}; dashboard: {client.dashboard_link}")

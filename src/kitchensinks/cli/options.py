@@ -17,7 +17,8 @@ _OPTIONS = {
     "random_state": "seed",
 }
 _SAME = "effort|groups|time_limit|time|tau|loss|alpha|constraint|basis"
-_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)}|{_SAME})=")
+# Not in paths, whose folders may be named by a value (time=2024).
+_PARAMETER = re.compile(rf"(?<![\w/\\])({'|'.join(_OPTIONS)}|{_SAME})=")
 # Advice for callers of the library, and its replacement in the command.
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",

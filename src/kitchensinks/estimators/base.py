@@ -396,6 +396,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             return score_collections(self._spec(state), state, X, y, sample_weight)
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
+        if isinstance(y, str):
+            raise ValueError(
+                f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets "
+                f"themselves, or a table, score(ks.open_table(X), {y!r})."
+            )
         return float(local(X, y, sample_weight))
 
     def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:

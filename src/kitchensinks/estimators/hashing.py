@@ -94,8 +94,13 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> "MaxoutHash":
         """Draw the units, and keep the codes of the rows X (n, d); y is not used."""
-        if self.n_units != "auto" or self.near is None:
+        if self.n_units != "auto":
             check_count("n_units", self.n_units)
+        elif self.near is None:
+            raise ValueError(
+                "n_units='auto' follows from near: give a cosine, such as near=0.9, or a number "
+                "of units."
+            )
         if check_count("pool", self.pool) < 2:
             raise ValueError(
                 f"pool={self.pool}: a unit of one direction gives every row the same letter. "

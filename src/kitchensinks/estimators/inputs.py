@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
+from kitchensinks.execution import is_dask
 from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
@@ -65,6 +66,11 @@ def float_rows(
     estimator: BaseEstimator, X: Given, reset: bool, dtype: Any = None, least: int = 1
 ) -> Matrix:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
+    if is_dask(X):
+        raise ValueError(
+            f"X is a Dask collection, and {type(estimator).__name__} takes rows in memory here: "
+            "give some of them, such as X.partitions[0].compute()."
+        )
     X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
@@ -352,7 +358,7 @@ def table_targets(
         )
     targets, weights = known_targets(table, y)
     if weights is not None and sample_weight is not None:
-        weights = weights * np.asarray(sample_weight, dtype=np.float64)
+        weights = weights * check_weights(sample_weight, targets)
     recipe = columns or Columns.learn(table, exclude=[y], identifiers=kept, categories=categories)
     return Rows(table, recipe), targets, sample_weight if weights is None else weights
 

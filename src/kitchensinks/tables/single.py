@@ -52,6 +52,10 @@ def one_row(columns: Columns, frame: Any) -> AnyArray | None:
             if encoder.flagged:
                 row[done + 1] = not known
         else:
+            # pandas makes a row of whole and decimal numbers decimal, and beyond 2⁵³ digits are
+            # lost.
+            if isinstance(value, float) and abs(value) >= 2.0**53:
+                return None
             found = _numbers_of(encoder, value)
             if found is None:
                 return None
