@@ -57,7 +57,7 @@ class ClusterSource:
         """Parquet or CSV, from any location that fsspec supports."""
         table = _opened(options.data)
         names = [str(name) for name in table.columns]
-        for name in (options.target, *options.excluded):
+        for name in options.excluded:
             if name not in names:
                 raise ValueError(f"There is no column {name!r}{nearest(name, names, 'there are')}")
         table = table[table[options.target].notnull()]

@@ -294,7 +294,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                 )
         else:
             spec = self._spec(self._held)
-            batch = more_rows(self, spec, self._held, X, y, sample_weight)
+            with threads(spec.n_jobs):
+                batch = more_rows(self, spec, self._held, X, y, sample_weight)
             more = going_on(self._held, batch)
             if more is not None:
                 return self._wait(more, verbose)
@@ -358,10 +359,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             check_columns(self, X, reset=False)
             lazy: AnyArray = answer_collection(state.small(), method, X)
             return lazy
-        rows = known_rows(self, state, X)
-        watch = Watch(state.model.scaler, rows.shape[0])
         # One row cannot use more threads, and counting the cores takes as long as predicting it.
-        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
+        with threads(1 if getattr(X, "shape", ())[:1] == (1,) else self.n_jobs):
+            rows = known_rows(self, state, X)
+            watch = Watch(state.model.scaler, rows.shape[0])
             answer = state.answer_rows(method, rows, watch)
         if watch.many and not self._told_outside and not is_dask_dummy(X):
             self._told_outside = True
@@ -377,10 +378,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
-        rows = known_rows(self, state, X)
-        watch = Watch(state.model.scaler, rows.shape[0])
-        for part in block_slices(rows.shape[0], 2**14):
-            watch.look(part, rows[part])
+        with threads(self.n_jobs):
+            rows = known_rows(self, state, X)
+            watch = Watch(state.model.scaler, rows.shape[0])
+            for part in block_slices(rows.shape[0], 2**14):
+                watch.look(part, rows[part])
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
     def _score(

@@ -1,6 +1,5 @@
 """Checks of what estimators are given: arrays, frames and tables."""
 
-import math
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -37,7 +36,7 @@ from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.spelling import nearest
 from kitchensinks.tables.table import Table, check_schema, open_table
-from kitchensinks.tables.view import Given, Rows, known_targets
+from kitchensinks.tables.view import LARGEST, Given, Rows, known_targets
 
 FLOATS = [np.float64, np.float32]
 # Arrays of at most this many entries skip the general checks, which take longer than predicting
@@ -46,7 +45,7 @@ _FEW_ENTRIES = 2**12
 # NumPy's letters for booleans, integers and floats.
 _NUMERIC = frozenset("biuf")
 # Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
-_LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
+_LARGEST = {"d": LARGEST, "f": np.inf}
 
 
 class TakesSparse(Linked):

@@ -332,7 +332,7 @@ class StreamingRidgeCV(MultiOutputMixin, RegressorMixin, StreamingRidge):
         if np.abs(y).max() > 1e150:
             raise ValueError("y has entries so large that their squares overflow: scale y.")
         self._shape, self._single = y.shape[1:], y.ndim == 1
-        return np.asarray(y)
+        return y
 
     def _code(self, targets: np.ndarray) -> Array:
         return targets.reshape(len(targets), -1)
