@@ -137,7 +137,7 @@ def test_decimal_commas_and_identifiers_are_told_in_lines_of_their_own(sinks, tm
     assert code == 0, said
     notes = [line for line in said.splitlines() if line.startswith("Note: ")]
     assert sum("decimal commas are taken as text, in 'width'" in line for line in notes) == 1
-    (names,) = [line for line in notes if "as names of rows: 'row'" in line]
+    (names,) = [line for line in notes if "as row identifiers: 'row'" in line]
     assert "with --drop" in names
     assert "the column of times with --time." in names
     assert "Warning" not in said

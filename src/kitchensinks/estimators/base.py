@@ -119,7 +119,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     _told_outside: bool = field(init=False, default=False)
 
     def _meant(self, name: str) -> Any:
-        """The value of a parameter: None means Learned(), and a name a solver or a loss."""
+        """What a parameter stands for: None is Learned(), and a string names a solver or a loss."""
         value = getattr(self, name)
         if name == "basis" and value is None:
             return Learned()
@@ -182,7 +182,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     ) -> Self:
         from kitchensinks.execution.fits import check_possible, check_solver, fit_collections
 
-        # Before the other parameters, which would ask for what cannot help.
+        # Checked first: errors of other parameters would advise solvers that Dask does not support.
         check_solver(Solver.of(self.solver).name)
         spec = self._spec()
         check_possible(spec)
@@ -198,7 +198,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         names, given = getattr(self, "feature_names_in_", None), self.get_params(deep=False)
         law, source = None if known is None else known.law, self.random_state
         if law is not None and (source is None or isinstance(source, RandomState)):
-            # A generator gives one seed to a fit, and none to what follows.
+            # A RandomState is asked for one seed by `fit`; later calls use the seed of the law.
             given["random_state"] = law.features.seed
         spec = Spec.of(self._task, names, **given)
         if known is None:
@@ -237,7 +237,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @contextmanager
     def _as_before_where_refused(self) -> Iterator[None]:
-        """scikit-learn's checks set number and names of the columns before the fit is accepted."""
+        """Restore the number and names of the columns, which scikit-learn's checks set, if the fit
+        is refused."""
         before = {name: value for name, value in vars(self).items() if name in _COLUMNS_OF_FIT}
         try:
             yield

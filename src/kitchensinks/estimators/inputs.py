@@ -81,7 +81,7 @@ def float_rows(
 
 
 # Rows (n, d), targets as they came, weights (n,) or None, the recipe of a table or None, and the
-# rows with what a table says of them, which an array does not.
+# rows from which groups and times are read: `Rows` for tables, else the array as given.
 Inputs = tuple[Any, AnyArray, Array | None, Columns | None, Any]
 
 
@@ -135,7 +135,7 @@ def _opened(
 
     given: the columns that are categories; frame: X, where a recipe has to make numbers of it.
     """
-    # A column of times is an input, though each row has a time of its own.
+    # The time column stays an input although its values are unique, as those of identifiers are.
     time = spec.basis.time if isinstance(spec.basis, Learned) else None
     kept = False if time is None else time
     if isinstance(X, Table):
@@ -365,7 +365,7 @@ def table_targets(
 def is_mixed(rows: Matrix) -> bool:
     """Whether rows are a frame (pandas, polars) of which a recipe has to make numbers.
 
-    That is one with text, categories, dates or names of rows.
+    That is one with text, categories, dates or row identifiers.
     """
     if isinstance(rows, Table | Rows):
         return False

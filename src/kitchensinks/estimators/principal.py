@@ -309,7 +309,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._set_features(frozen, summary.sample.rows)
 
     def _set_features(self, frozen: Frozen, sample: AnyArray) -> None:
-        """What is frozen; `sample`: rows that say where the mean of the features is."""
+        """Set the frozen features; `sample`: rows whose features estimate the mean."""
         draw = frozen.draw
         if self.n_components > draw.n_columns:
             raise ValueError(
