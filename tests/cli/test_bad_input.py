@@ -137,7 +137,7 @@ def test_decimal_commas_and_identifiers_are_told_in_lines_of_their_own(sinks, tm
     assert code == 0, said
     notes = [line for line in said.splitlines() if line.startswith("Note: ")]
     assert sum("decimal commas are taken as text, in 'width'" in line for line in notes) == 1
-    (names,) = [line for line in notes if "as names of rows: 'row'" in line]
+    (names,) = [line for line in notes if "as row identifiers: 'row'" in line]
     assert "with --drop" in names
     assert "the column of times with --time." in names
     assert "Warning" not in said
@@ -217,6 +217,20 @@ def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path, 
     said = refused(*fit(train, "kind", tmp_path, "--drop", "price", *basis, option, value))
     assert value in said
     assert option in said or option == "--drop"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--effort", "fast"), ("--alpha", "-1"), ("--threads", "0"), ("--seed", "-1")],
+)
+def test_options_are_refused_before_a_row_is_read(option, value, refused, tmp_path):
+    given = ["--basis", "learned", option, value]
+    assert option in refused(*fit(tmp_path / "none.csv", "kind", tmp_path, *given))
+
+
+@pytest.mark.parametrize("verb", ["plan", "compare"])
+def test_a_sample_has_some_rows(verb, refused, train):
+    assert "--rows -5: need 50 or more" in refused(verb, train, "-t", "kind", "--rows", "-5")
 
 
 @pytest.mark.parametrize("value", ["0", "-1"])

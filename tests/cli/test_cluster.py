@@ -59,12 +59,12 @@ def test_a_folder_of_parquet_on_two_workers(sinks, folder, tmp_path, monkeypatch
 def test_separators_and_endings_are_those_of_tables(name, separator, tmp_path):
     frame = pd.DataFrame({"a": [1.5, 2.5, 3.5], "kind": ["x", "y", "x"]})
     frame.to_csv(tmp_path / name, sep=separator, index=False)
-    given = {"data": str(tmp_path / name), "excluded": (), "seed": 0, "task": "auto"}
-    source = ClusterSource.read(SimpleNamespace(loss="squared", target="kind", **given), "")
+    given = {"data": str(tmp_path / name), "seed": 0, "task": "auto", "loss": "squared"}
+    source = ClusterSource.read(SimpleNamespace(target="kind", excluded=["kind"], **given), "")
     assert list(source.table.columns) == ["a", "kind"]
     assert source.n_rows == 3
     with pytest.raises(ValueError, match="There is no column 'kin'"):
-        ClusterSource.read(SimpleNamespace(loss="squared", target="kin", **given), "")
+        ClusterSource.read(SimpleNamespace(target="kin", excluded=["kin"], **given), "")
 
 
 def test_a_scheduler_that_does_not_answer(sinks, folder, tmp_path, monkeypatch):
@@ -84,3 +84,6 @@ def test_clusters_that_make_no_sense(sinks, folder, tmp_path):
     code, _, notes = fit(sinks, data, out, "--dask", "locale")
     assert code == 2
     assert "local:N" in notes
+    code, _, notes = fit(sinks, data, out, "--dask", "local", "--skip-bad-rows")
+    assert code == 2
+    assert "--skip-bad-rows is not supported with Dask" in notes

@@ -171,6 +171,12 @@ def test_a_table_needs_a_target_and_two_columns_of_numbers(sinks, workshop, tmp_
     assert "has 1 columns of numbers" in said
 
 
+def test_a_port_is_one_that_there_is(sinks):
+    code, _, said = sinks("explore", "--port", "70000")
+    assert code == 2
+    assert "--port 70000: need a number from 0 (any free port) to 65535" in said
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_the_command_serves_until_it_is_stopped(workshop):
     process = subprocess.Popen(

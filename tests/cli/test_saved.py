@@ -66,16 +66,14 @@ def test_classes_have_no_intervals(tmp_path, sinks):
     [
         ({"loss": "poisson"}, "--coverage 0.9 is not for models with the poisson loss"),
         ({"solver": "blocks", "alpha": 0.1}, "fitted by block coordinate descent, has none: leave"),
-        ({}, "The model predicts 2 numbers for each row, and the command writes one"),
     ],
-    ids=["deviance", "no residuals", "two outputs"],
+    ids=["deviance", "no residuals"],
 )
 def test_models_without_intervals_are_told_in_words_of_the_command(given, told, tmp_path, sinks):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"size": rng.normal(size=80), "kind": rng.choice(["a", "b"], 80)})
-    price = np.exp(frame["size"]) if given else np.c_[frame["size"], frame["size"]]
     model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0, **given)
-    ks.save(model.fit(frame, price), tmp_path / "m.sinks")
+    ks.save(model.fit(frame, np.exp(frame["size"])), tmp_path / "m.sinks")
     frame.to_csv(tmp_path / "t.csv", index=False)
     options = ("--out", tmp_path / "o.csv", "--coverage", "0.9")
     code, _, said = sinks("predict", tmp_path / "m.sinks", tmp_path / "t.csv", *options)
@@ -88,6 +86,20 @@ def test_models_without_intervals_are_told_in_words_of_the_command(given, told, 
     if given.get("loss"):
         with pytest.raises(ValueError, match="predict_interval is not for loss='poisson'"):
             model.predict_interval(frame)
+
+
+@pytest.mark.parametrize("verb", ["predict", "score", "report"])
+def test_models_of_several_numbers_are_for_python(verb, tmp_path, sinks):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=80), "kind": rng.choice(["a", "b"], 80)})
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0)
+    ks.save(model.fit(frame, np.c_[frame["size"], frame["size"]]), tmp_path / "m.sinks")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out, target = ["--out", tmp_path / "o.html"], ["--target", "size"]
+    more = {"predict": ["--out", tmp_path / "o.csv"], "score": target, "report": [*out, *target]}
+    code, _, said = sinks(verb, tmp_path / "m.sinks", tmp_path / "t.csv", *more[verb])
+    assert code == 2
+    assert "predicts 2 numbers for each row, and the command handles one" in " ".join(said.split())
 
 
 def test_a_model_of_an_array_is_for_python(files, tmp_path, sinks):

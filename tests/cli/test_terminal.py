@@ -1,7 +1,9 @@
 """Where a verb writes, and how it tells how far it is."""
 
+import json
 import sys
 
+import numpy as np
 import pytest
 
 from kitchensinks.cli import main
@@ -39,6 +41,18 @@ def test_quiet_and_json_say_nothing_else(capsys):
     said = capsys.readouterr()
     assert said.err == ""
     assert said.out == '{\n "answer": 42\n}\n'
+
+
+def test_brackets_in_names_are_text(capsys):
+    Terminal().table("speed [km/h] of a[/b].csv", ["name"], [["[red]"]])
+    said = capsys.readouterr().out
+    assert "speed [km/h] of a[/b].csv" in " ".join(said.split())
+    assert "[red]" in said
+
+
+def test_numbers_that_json_does_not_have_are_null(capsys):
+    Terminal(as_json=True).result({"a": [np.float64(np.inf), np.int64(2)], "b": np.zeros(2)})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 2], "b": [0.0, 0.0]}
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,14 @@ def arguments_of(verb, workshop, folder):
 
 
 WORDS = {
-    "fit": ["rows/s", "K = 50", "Held out: error", "were fitted.", "Law: ", "names of rows: 'id'"],
+    "fit": [
+        "rows/s",
+        "K = 50",
+        "Held out: error",
+        "were fitted.",
+        "Law: ",
+        "row identifiers: 'id'",
+    ],
     "predict": ["150 rows", "rows/s"],
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
@@ -146,7 +153,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     # The column that numbers the rows is told first.
-    assert "names of rows: 'id'" in process.stderr.readline()
+    assert "row identifiers: 'id'" in process.stderr.readline()
     assert "300,000 rows" in process.stderr.readline()
     deadline = time.monotonic() + 60
     while not (tmp_path / "work" / "all-rows").is_dir():

@@ -36,3 +36,9 @@ def test_advice_names_options_and_nothing_of_python(given, targets, named):
     said = in_options(" ".join(str(raised.value).split()))
     assert named in said
     assert not re.search(r"ks\.|\w=", said), said
+
+
+def test_paths_with_values_stay_as_they_are():
+    for path in ("data/time=2024/p.parquet", "data\\loss=1\\p.parquet", "a/x_alpha=2.csv"):
+        assert in_options(f"{path} is damaged.") == f"{path} is damaged."
+    assert in_options("(alpha=2, time='t')") == "(--alpha 2, --time 't')"

@@ -307,6 +307,23 @@ def test_weights(weights, message):
 
 
 @pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1.0], "sample_weight.shape == "), (["a"] * 80, "sample_weight: could not convert")],
+)
+def test_weights_of_a_table_whose_targets_are_missing_in_part(weights, message):
+    table = ks.open_table(pd.DataFrame(XR).add_prefix("c").assign(y=spoiled(YR, np.nan)))
+    with pytest.raises(ValueError, match=message):
+        build(ks.KitchenSinkRegressor).fit(table, "y", weights)
+
+
+def test_a_name_of_a_column_is_no_target_of_a_score():
+    frame = pd.DataFrame(XR).add_prefix("c")
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0).fit(frame, YR)
+    with pytest.raises(ValueError, match=r"'c0' names a column.*score\(ks.open_table\(X\), 'c0'"):
+        model.score(frame, "c0")
+
+
+@pytest.mark.parametrize(
     ("class_weight", "message"),
     [
         ("even", r"class_weight='even': need 'balanced', a dict or None"),

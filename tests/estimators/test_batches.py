@@ -14,6 +14,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_regression
 from sklearn.exceptions import NotFittedError
 
 import kitchensinks as ks
+from kitchensinks.estimators import base, inputs
+from kitchensinks.numerics.threads import thread_count
 from tests.catalogue import build
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -390,6 +392,37 @@ def test_threads_that_ask_at_once_get_the_same_answers():
     for again in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         for answer in answers:
             np.testing.assert_array_equal(again.predict(ROWS), answer)
+
+
+def test_rows_are_encoded_on_the_threads_of_the_model(monkeypatch):
+    seen = []
+
+    def known_rows(*given):
+        seen.append(thread_count())
+        return inputs.known_rows(*given)
+
+    def more_rows(*given):
+        seen.append(thread_count())
+        return inputs.more_rows(*given)
+
+    monkeypatch.setattr("kitchensinks.numerics.threads.cores", lambda: 2)
+    monkeypatch.setattr(base, "known_rows", known_rows)
+    monkeypatch.setattr(base, "more_rows", more_rows)
+    model = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.1), 20, n_jobs=2, random_state=0)
+    model.freeze(ROWS, VALUES).partial_fit(ROWS, VALUES)
+    model.predict(ROWS)
+    model.predict(ROWS[:1])
+    model.outside(ROWS)
+    assert seen == [2, 2, 1, 2]
+
+
+def test_a_stream_that_shows_its_progress_by_a_function_can_be_pickled():
+    told = []
+    model = ks.KitchenSinkRegressor(random_state=0)
+    model.partial_fit(ROWS, VALUES, verbose=lambda *step: told.append(step))
+    again = pickle.loads(pickle.dumps(model))
+    assert type(again._held) is type(model._held)
+    assert len(again._held.batch.targets) == len(ROWS)
 
 
 def test_estimators_with_and_without_a_list_of_bandwidths_differ():

@@ -142,5 +142,5 @@ def test_the_work_of_a_query_grows_slower_than_the_rows():
 
 
 def test_units_by_the_rows_need_a_cosine():
-    with pytest.raises(TypeError, match="n_units='auto'"):
+    with pytest.raises(ValueError, match="n_units='auto' follows from near: give a cosine"):
         ks.MaxoutHash("auto").fit(ROWS)

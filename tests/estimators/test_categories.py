@@ -173,7 +173,7 @@ def test_refusals():
     table = ks.open_table(FRAME)
     with pytest.raises(ValueError, match=r"ks.Columns.learn\(table, categories"):
         model(ks.Fourier()).fit(ks.Rows(table, ks.Columns.learn(table)), TARGETS)
-    with pytest.raises(ValueError, match="give places, or a data frame"):
+    with pytest.raises(ValueError, match="give indices, or a data frame"):
         model(ks.Fourier(), ["code"]).fit(ROWS, TARGETS)
 
 

@@ -235,6 +235,15 @@ def test_bad_parameters_are_named(parameters, n_rows, message):
         pca.fit(rows_of(n_rows))
 
 
+def test_a_refused_fit_leaves_the_components_of_the_last_one():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    model = ks.KitchenSinkPCA(n_components=2, n_features=20, random_state=0).fit(rows)
+    expected = model.transform(rows)
+    with pytest.raises(ValueError, match="no more components than columns"):
+        model.set_params(n_components=30, n_features=25).fit(rows + 1.0)
+    np.testing.assert_array_equal(model.transform(rows), expected)
+
+
 def test_sums_that_do_not_belong_together_are_refused():
     pca = ks.KitchenSinkPCA(ks.Fourier(gamma=1.0), 2, 10, standardize=False, random_state=0)
     with pytest.raises(ValueError, match="call freeze or partial_fit on both"):

@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kitchensinks as ks
+from kitchensinks.estimators import streaming
 
 ALPHAS = np.logspace(-2, 3, 6)
 
@@ -35,6 +36,22 @@ def test_regressor_agrees_with_scikit_learn(fit_intercept, rows):
     np.testing.assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-6)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-8)
     assert ours.criterion_ == "leave-one-out"
+
+
+def test_many_rows_of_a_wide_array_are_solved_in_their_span(monkeypatch):
+    seen, of = [], streaming.Span.of
+    monkeypatch.setattr(streaming, "_KEPT_ROWS", 10)
+    monkeypatch.setattr(
+        streaming.Span, "of", lambda rows, *more: seen.append(rows.shape) or of(rows, *more)
+    )
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 60)), rng.normal(size=30)
+    ours, theirs = ks.StreamingRidgeCV(ALPHAS).fit(X, y), RidgeCV(ALPHAS).fit(X, y)
+    assert seen == [(30, 60)]
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-8)
+    # Blocks are summed: all of their rows need not fit into memory.
+    ks.StreamingRidgeCV(ALPHAS).fit(split(X, y, [10, 20]))
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])

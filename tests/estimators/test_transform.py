@@ -302,6 +302,13 @@ def test_rows_of_no_weight_leave_no_trace():
         transformer(None).fit(ROWS, sample_weight=np.zeros(30))
 
 
+@pytest.mark.parametrize("estimator", [ks.RandomFeatures(), ks.MaxoutHash()])
+def test_dask_collections_are_not_computed_in_silence(estimator):
+    rows = pytest.importorskip("dask.array").ones((20, 3), chunks=(10, 3))
+    with pytest.raises(ValueError, match=rf"{type(estimator).__name__} takes rows in memory here"):
+        estimator.fit(rows)
+
+
 def test_union_of_dense_and_sparse_features():
     basis = ks.Union([ks.Fourier(), ks.Binning()], shares=[1, 2])
     features = transformer(basis, n_components=30).fit_transform(ROWS)

@@ -102,7 +102,7 @@ def test_predictions_outside(kind, told):
 def test_names_of_rows(kind, told):
     frame = pd.DataFrame(X, columns=list("abc")).assign(id=range(300))
     kind(n_components=20, **FIXED).fit(frame, targets(kind))
-    check(told, "as names of rows")
+    check(told, "as row identifiers")
 
 
 @BOTH

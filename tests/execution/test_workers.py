@@ -69,6 +69,9 @@ def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch):
         pass
     with pytest.raises(ValueError, match="local:2"), connected("local:none"):
         pass
+    # The address of a scheduler on this machine, and no number of workers.
+    with pytest.raises(ClusterError, match="answers at localhost:9"), connected("localhost:9"):
+        pass
 
 
 def test_other_versions_on_the_workers_are_an_error(client, rows, values, monkeypatch):

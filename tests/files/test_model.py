@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 import kitchensinks as ks
 from kitchensinks.files import archive
+from kitchensinks.files import model as model_files
 from kitchensinks.files.model import open_model
 from kitchensinks.tables.means import NO_FOLDS
 from tests.catalogue import ANY_WIDTH, name_of
@@ -220,6 +221,17 @@ def test_every_cut_of_a_file_is_refused(saved, step):
         saved.write_bytes(whole[:length])
         with pytest.raises(archive.ModelFileError, match="not a complete model file"):
             ks.load(saved)
+
+
+def test_too_little_memory_is_no_damage(saved, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    for place in (archive.zipfile, "ZipFile"), (model_files, "_rebuild"):
+        with monkeypatch.context() as patched:
+            patched.setattr(*place, fail)
+            with pytest.raises(MemoryError):
+                ks.load(saved)
 
 
 def test_every_flipped_byte_is_refused_or_changes_nothing(saved):

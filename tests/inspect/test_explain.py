@@ -222,6 +222,20 @@ def test_few_columns_are_exact_and_a_category_is_one_column():
     assert found.base == pytest.approx(model.predict(background).mean(), rel=1e-5)
 
 
+def test_the_rows_that_are_explained_are_kept_by_their_columns():
+    model, X = frame()
+    expected = ks.explain(model, X[:3], X[:20]).data
+    table = ks.open_table(X[:3])
+    for given in (table, ks.Rows(table, model.columns_)):
+        data = ks.explain(model, given, X[:20]).data
+        assert data.shape == (3, 3)
+        assert data[:, 1].tolist() == expected[:, 1].tolist()
+    named = pd.DataFrame(ROWS[:2]).add_prefix("column ")
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        found = ks.explain(regressor()[0], named, ROWS[:20])
+    np.testing.assert_array_equal(found.data, ROWS[:2])
+
+
 def test_sampled_contributions_are_within_their_errors(monkeypatch):
     model, X = regressor()
     sampled = [ks.explain(model, X[:3], X[50:90], random_state=seed) for seed in range(40)]

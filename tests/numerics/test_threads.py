@@ -124,6 +124,8 @@ def test_rows_of_any_layout_have_a_gram():
 def test_a_number_of_threads_that_makes_no_sense(n_jobs):
     with pytest.raises(ValueError, match="need a whole number of threads"):
         check_jobs(n_jobs)
+    with pytest.raises(ValueError, match="need a whole number of threads"), threads(n_jobs):
+        pass
 
 
 def test_limits_of_blas_may_end_in_any_order():

@@ -75,6 +75,15 @@ def test_laws_of_decay_name_their_rate():
     assert rough.risk_exponent == pytest.approx(0.5, abs=0.03)
 
 
+def test_a_table_of_categories_alone_has_a_plan():
+    """Its rows are all equally far from their two nearest ones."""
+    rng = np.random.default_rng(0)
+    rows = np.hstack([np.eye(3)[rng.integers(3, size=100)] for _ in range(2)])
+    found = planning.plan(ks.Fourier(gamma=0.5), rows, rows[:, 0] + 0.1 * rng.normal(size=100))
+    assert found.intrinsic == np.inf
+    assert found.components > 0
+
+
 def test_sparse_bases_are_refused():
     with pytest.raises(ValueError, match="dense"):
         planning.plan(ks.Binning(), np.ones((60, 2)), np.ones(60))

@@ -299,6 +299,43 @@ def test_a_page_can_be_read_aloud(regression, classification):
                 assert value.removeprefix("#") in named
 
 
+def mixed():
+    """A table whose first column becomes several numbers, and whose last one decides."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"city": rng.choice(["Oslo", "Rome", "Lima"], 150)})
+    frame["idle"], frame["works"] = rng.normal(size=150), rng.normal(size=150)
+    return frame, frame["works"].to_numpy()
+
+
+def test_rows_of_a_table_are_reported_by_its_columns():
+    frame, y = mixed()
+    table = ks.open_table(frame)
+    rows = ks.Rows(table, ks.Columns.learn(table))
+    model = fourier().fit(rows, y)
+    found = model.report(rows, y)
+    assert found.importances[0].column == "works"
+    assert {one.column for one in found.importances} == set(frame.columns)
+    assert found.importances == model.report(frame, y, compare=False).importances
+    with pytest.raises(ValueError, match="fitted to 3 columns: give rows with these columns"):
+        model.report(rows[:], y)
+    with pytest.raises(ValueError, match="X has 150 rows and y is of shape"):
+        model.report(rows, y[:3])
+    numbers = ks.open_table(frame.drop(columns="city"))
+    model = fourier().fit(ks.Rows(numbers, ks.Columns.learn(numbers)), y)
+    found = model.report(frame[["idle", "works"]].to_numpy(), y)
+    assert found.importances[0].column == "works"
+    assert len(found.compared) == 3
+
+
+def test_frames_are_reported_on_after_a_fit_to_arrays():
+    model = fourier().fit(X.to_numpy(), Y)
+    found = model.report(X, Y, compare=False)
+    assert found.importances == model.report(X.to_numpy(), Y, compare=False).importances
+    frame, y = mixed()
+    frame.columns = [0, 1, 2]
+    assert fourier().fit(frame, y).report(frame, y).importances[0].column == "2"
+
+
 def test_hostile_names_and_values_stay_text():
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.normal(size=(200, 4)), columns=HOSTILE[:4])

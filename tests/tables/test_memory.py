@@ -28,6 +28,12 @@ def test_without_groups_the_machine_decides(tmp_path):
     assert free_memory(machine(tmp_path, "", {})) == pytest.approx(64 * GB)
 
 
+def test_a_machine_that_tells_nothing_still_has_memory(tmp_path, monkeypatch):
+    """As Windows, which has neither /proc nor os.sysconf."""
+    monkeypatch.delattr(os, "sysconf")
+    assert free_memory(tmp_path) == 4 * GB
+
+
 def v2(folder, limit, used, inactive=0):
     base = f"sys/fs/cgroup/{folder}".rstrip("/")
     return {

@@ -42,11 +42,11 @@ def test_what_cannot_name_columns_is_refused(given):
 @pytest.mark.parametrize(
     ("given", "named", "text"),
     [
-        ([3], True, "places from 0 to 2"),
-        ([-1], True, "places from 0 to 2"),
-        ([True], True, "3 columns: need one for each"),
+        ([3], True, "indices from 0 to 2"),
+        ([-1], True, "indices from 0 to 2"),
+        ([True], True, "3 columns: need one entry for each"),
         (["City"], True, "did you mean 'city'"),
-        (["city"], False, "give places, or a data frame"),
+        (["city"], False, "give indices, or a data frame"),
     ],
 )
 def test_columns_that_are_not_there_are_named(given, named, text):

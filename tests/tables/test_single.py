@@ -80,6 +80,15 @@ def test_what_needs_the_general_way_is_left_to_it():
             model.predict(spoiled)
 
 
+def test_long_whole_numbers_that_are_categories_keep_their_digits():
+    """pandas makes the numbers of one row decimal where one of its columns is."""
+    frame = pd.DataFrame({"id": 2**53 + np.arange(4) % 2, "x": [0.5, 1.5, 2.5, 3.5]})
+    columns = Columns.learn(open_table(frame), categories=["id"])
+    expected = Rows(open_table(frame), columns)[:]
+    one = one_row(columns, frame[1:2])
+    assert one is None or one.tolist() == expected[1:2].tolist()
+
+
 def test_few_rows_are_checked_as_many_are():
     rows = RNG.normal(size=(50, 3))
     model = ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0).fit(rows, rows[:, 0])

@@ -138,6 +138,8 @@ def test_arrays_and_svmlight(tmp_path):
     (tmp_path / "notes.svm").write_text('# a 5" pipe\n1 1:2 3:4 # more\n\n-1\n0 qid:3 2:5\n')
     table = open_table(tmp_path / "notes.svm")
     assert whole(table).to_numpy().tolist() == [[1, 2, 0, 4], [-1, 0, 0, 0], [0, 0, 5, 0]]
+    (tmp_path / "notes.svm").write_text("1 1:2 # taken 12:30\n2 2:3 # id 2000000: no more\n")
+    assert open_table(tmp_path / "notes.svm").names == ["target", "1", "2"]
     np.save(tmp_path / "rows.npy", rows)
     table = open_table(tmp_path / "rows.npy")
     assert table.names == ["x0", "x1", "x2", "x3"]
@@ -163,6 +165,13 @@ def test_arrays_of_any_order_are_read_from_files(order, dtype, tmp_path):
     native = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
     np.save(tmp_path / "b.npy", native)
     assert open_table(tmp_path / "b.npy").fingerprint() == table.fingerprint()
+
+
+def test_batches_of_wide_arrays_are_bounded_by_whole_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "BATCH_ENTRIES", 20)
+    np.save(tmp_path / "wide.npy", np.zeros((5, 10)))
+    found = open_table(tmp_path / "wide.npy").batches(["x0"])
+    assert [batch.num_rows for batch in found] == [2, 2, 1]
 
 
 def test_arrays_that_are_no_rows_of_numbers_are_refused(tmp_path):
@@ -204,6 +213,11 @@ def test_types_come_from_all_over_a_file_and_whole_numbers_may_widen(tmp_path):
     assert [str(kind) for kind in table.schema.types] == ["int64", "double"]
     last = list(table.batches(["b"], 400_000))
     assert last[0].column(0).to_pylist() == [2.5]
+
+
+def test_the_last_ending_of_a_name_says_what_is_between_values(tmp_path):
+    write(tmp_path / "a.tsv.d.csv", "a,b\n1,2\n")
+    assert open_table(tmp_path / "a.tsv.d.csv").names == ["a", "b"]
 
 
 def test_words_for_nothing_are_missing(tmp_path):
@@ -370,8 +384,10 @@ def test_missing_files_and_wrong_kinds(tmp_path):
         open_table(str(tmp_path / "*.parquet"))
     with pytest.raises(ValueError, match="no data files"):
         open_table(tmp_path)
-    with pytest.raises(TypeError, match="not a table"):
-        open_table(3)
+    frame = pl.DataFrame({"a": [1, 2]})
+    for odd in (3, frame.lazy(), frame["a"], frame.to_pandas()["a"]):
+        with pytest.raises(TypeError, match="not a table"):
+            open_table(odd)
     with pytest.raises(ValueError, match="no rows"):
         open_table(pa.table({"a": pa.array([], pa.int64())}))
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
@@ -387,6 +403,36 @@ def test_a_folder_with_mixed_schemas_names_the_difference(tmp_path):
     pd.DataFrame({"a": [1], "c": [2.0]}).to_parquet(tmp_path / "2.parquet")
     with pytest.raises(ValueError, match=r"2\.parquet has no column 'b'"):
         open_table(tmp_path)
+
+
+def test_a_folder_with_two_kinds_of_files_is_refused(tmp_path):
+    """The same rows in two formats would count twice."""
+    frame = pd.DataFrame({"a": [1, 2], "b": [2.0, 3.0]})
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame.to_parquet(tmp_path / "train.parquet")
+    with pytest.raises(ValueError, match="different kinds: name the files of one kind with a"):
+        open_table(tmp_path)
+    assert open_table(str(tmp_path / "*.csv")).n_rows == 2
+
+
+def test_files_in_a_folder_may_have_names_in_capitals(tmp_path):
+    write(tmp_path / "a.csv", "a\n1\n")
+    write(tmp_path / "B.CSV", "a\n2\n")
+    assert sorted(whole(open_table(tmp_path))["a"]) == [1, 2]
+
+
+def test_parts_of_a_folder_without_rows_are_left_out(tmp_path):
+    """As Spark and Dask write them."""
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    frame.to_parquet(tmp_path / "1.parquet")
+    frame[:0].to_parquet(tmp_path / "0.parquet")
+    assert whole(open_table(tmp_path))["a"].tolist() == [1, 2]
+    with pytest.raises(ValueError, match=r"0\.parquet has no rows"):
+        open_table(tmp_path / "0.parquet")
+    (tmp_path / "text").mkdir()
+    write(tmp_path / "text" / "0.csv", "")
+    write(tmp_path / "text" / "1.csv", "a\n1\n")
+    assert whole(open_table(tmp_path / "text"))["a"].tolist() == [1]
 
 
 def test_folders_named_by_a_value_are_a_column(tmp_path):

@@ -31,6 +31,10 @@ _SAMPLE_ROWS = 32_000
 @contextmanager
 def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["ClusterSource"]:
     """The rows that the options name, on the workers of a scheduler."""
+    if options.skip_bad_rows:
+        raise ValueError(
+            "--skip-bad-rows is not supported with Dask: mend the files, or fit without a cluster."
+        )
     with connected(where) as client:
         address = client.scheduler.address
         terminal.note(f"Dask at {address}; dashboard: {client.dashboard_link}")
@@ -53,7 +57,7 @@ class ClusterSource:
         """Parquet or CSV, from any location that fsspec supports."""
         table = _opened(options.data)
         names = [str(name) for name in table.columns]
-        for name in (options.target, *options.excluded):
+        for name in options.excluded:
             if name not in names:
                 raise ValueError(f"There is no column {name!r}{nearest(name, names, 'there are')}")
         table = table[table[options.target].notnull()]

@@ -68,6 +68,8 @@ def compare(options: Compare, terminal: Terminal) -> Facts:
     widths = whole_numbers("--components", options.components)
     if not 0 < options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
+    if options.rows < 50:
+        raise ValueError(f"--rows {options.rows}: need 50 or more, to fit and to score.")
     check_order(options)
     with opened_table(options.data, options.skip_bad_rows) as table:
         targets, weights, task = read_target(table, options.target, options.task)

@@ -222,6 +222,8 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
 
 def explore(options: Explore, terminal: Terminal) -> Facts:
     """Serve the page until Ctrl-C."""
+    if not 0 <= options.port < 2**16:
+        raise ValueError(f"--port {options.port}: need a number from 0 (any free port) to 65535.")
     explorer = Explorer(OwnTable.read(options))
     with server(explorer, options.port) as found:
         address = f"http://127.0.0.1:{found.server_address[1]}/"

@@ -109,7 +109,7 @@ def _parameters(options: Fit) -> Facts:
     count, most = options.components, memory(options.memory)
     if count is None and isinstance(basis, Basis):
         count = str(components_of(basis))
-    return {
+    parameters: Facts = {
         "basis": basis,
         "n_components": None if count is None else number_or_auto("--components", count, int),
         "loss": _loss(options),
@@ -119,6 +119,9 @@ def _parameters(options: Fit) -> Facts:
         "n_jobs": options.threads,
         "random_state": options.seed,
     }
+    # The target says whether the loss is possible; all else is checked before the rows are read.
+    KitchenSinkRegressor(**{**parameters, "loss": "squared"})._spec()
+    return parameters
 
 
 def check_order(options: Training) -> None:

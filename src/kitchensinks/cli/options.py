@@ -17,7 +17,8 @@ _OPTIONS = {
     "random_state": "seed",
 }
 _SAME = "effort|groups|time_limit|time|tau|loss|alpha|constraint|basis"
-_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)}|{_SAME})=")
+# Not in paths, whose folders may be named by a value (time=2024).
+_PARAMETER = re.compile(rf"(?<![\w/\\])({'|'.join(_OPTIONS)}|{_SAME})=")
 # Advice for callers of the library, and its replacement in the command.
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
@@ -165,7 +166,8 @@ def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
     if str(path) == "-":
         raise ValueError("--out - is for sinks fit and sinks predict: need the name of a file.")
     if endings and not path.name.lower().endswith(endings):
-        raise ValueError(f"{path} ends in none of {', '.join(endings)}: need one of them.")
+        told = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
+        raise ValueError(f"{path}: need a name that ends in {told}.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: need the name of a file.")
     folder = path.parent

@@ -133,6 +133,12 @@ def _table_model(path: Path) -> Saved:
             f"{path} was fitted to numbers alone, and reads no tables: use it from Python with "
             "ks.load, or fit it to ks.open_table(...) or with `sinks fit`."
         )
+    targets = saved.estimator.state_.targets
+    if not isinstance(targets, Classes) and targets.n_outputs > 1:
+        raise ValueError(
+            f"{path} predicts {targets.n_outputs} numbers for each row, and the command handles "
+            "one: use it from Python with ks.load."
+        )
     return saved
 
 
@@ -159,12 +165,6 @@ class Answers:
         self, state: State, table: Table, id_name: str | None, coverage: float | None = None
     ) -> None:
         assert state.columns is not None
-        if not isinstance(state.targets, Classes) and state.targets.n_outputs > 1:
-            raise ValueError(
-                f"The model predicts {state.targets.n_outputs} numbers for each row, and the "
-                "command writes one, with --coverage its interval too: use it from Python with "
-                "ks.load."
-            )
         self.state, self.id_name, self.unread = state, id_name, Unread()
         self.ends = None if coverage is None else _ends(state, coverage)
         self.rows = Rows(table, state.columns)

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import sys
 import traceback
 import warnings
@@ -70,23 +71,22 @@ class Terminal:
             return
         from rich.console import Console
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=title, title_justify="left", header_style="bold")
+        # Names of columns and files are text, whatever brackets they have.
+        table = Table(title=Text(title, "table.title"), title_justify="left", header_style="bold")
         for number, column in enumerate(columns):
             table.add_column(column, justify="right" if number else "left", no_wrap=True)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))
         # Wide enough for the table where the output is no terminal, which has no width.
         console = Console() if sys.stdout.isatty() else Console(width=200)
         console.print(table)
 
     def result(self, facts: "Facts") -> None:
-        """The facts of the verb, for machines; arrays and numbers of NumPy as JSON has them."""
+        """The facts of the verb, for machines."""
         if self.as_json:
-            print(
-                json.dumps(facts, indent=1, allow_nan=False, default=lambda value: value.tolist()),
-                flush=True,
-            )
+            print(json.dumps(_plain(facts), indent=1, allow_nan=False), flush=True)
 
     @contextmanager
     def progress(self, title: str) -> Iterator["Meter"]:
@@ -98,6 +98,20 @@ class Terminal:
             return
         with meter(title, after=0.0, every=_LINE_EVERY) as found:
             yield found
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: lists for arrays, numbers for NumPy's, None for what is not finite.
+
+    >>> _plain({"decay": (1.5, float("inf"))})
+    {'decay': [1.5, None]}
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def run(

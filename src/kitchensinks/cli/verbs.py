@@ -53,7 +53,7 @@ class Training(Verb):
         None, "A column whose numbers are names of categories; repeat for more."
     )
     skip_bad_rows: bool = _SKIP_BAD
-    seed: int = _option(0, "Names the draw, and the rows held out.")
+    seed: int = _option(0, "Random seed of the draw and of the rows held out.")
     effort: str = _option("default", "Of learning: quick, default or thorough.")
     time_limit: float | None = _option(
         None,
@@ -225,7 +225,7 @@ class Plan(Verb):
     rows: int = _option(1000, "Look at a sample of at most so many rows: time n³.")
     drop: list[str] | None = _DROP
     skip_bad_rows: bool = _SKIP_BAD
-    seed: int = _option(0, "Names the draw, and the sample.")
+    seed: int = _option(0, "Random seed of the draw and of the sample.")
 
 
 class Explore(Verb):

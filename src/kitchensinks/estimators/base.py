@@ -119,7 +119,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     _told_outside: bool = field(init=False, default=False)
 
     def _meant(self, name: str) -> Any:
-        """The value of a parameter: None means Learned(), and a name a solver or a loss."""
+        """What a parameter stands for: None is Learned(), and a string names a solver or a loss."""
         value = getattr(self, name)
         if name == "basis" and value is None:
             return Learned()
@@ -182,7 +182,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     ) -> Self:
         from kitchensinks.execution.fits import check_possible, check_solver, fit_collections
 
-        # Before the other parameters, which would ask for what cannot help.
+        # Checked first: errors of other parameters would advise solvers that Dask does not support.
         check_solver(Solver.of(self.solver).name)
         spec = self._spec()
         check_possible(spec)
@@ -198,7 +198,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         names, given = getattr(self, "feature_names_in_", None), self.get_params(deep=False)
         law, source = None if known is None else known.law, self.random_state
         if law is not None and (source is None or isinstance(source, RandomState)):
-            # A generator gives one seed to a fit, and none to what follows.
+            # A RandomState is asked for one seed by `fit`; later calls use the seed of the law.
             given["random_state"] = law.features.seed
         spec = Spec.of(self._task, names, **given)
         if known is None:
@@ -237,7 +237,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @contextmanager
     def _as_before_where_refused(self) -> Iterator[None]:
-        """scikit-learn's checks set number and names of the columns before the fit is accepted."""
+        """Restore the number and names of the columns, which scikit-learn's checks set, if the fit
+        is refused."""
         before = {name: value for name, value in vars(self).items() if name in _COLUMNS_OF_FIT}
         try:
             yield
@@ -294,7 +295,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                 )
         else:
             spec = self._spec(self._held)
-            batch = more_rows(self, spec, self._held, X, y, sample_weight)
+            with threads(spec.n_jobs):
+                batch = more_rows(self, spec, self._held, X, y, sample_weight)
             more = going_on(self._held, batch)
             if more is not None:
                 return self._wait(more, verbose)
@@ -358,10 +360,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             check_columns(self, X, reset=False)
             lazy: AnyArray = answer_collection(state.small(), method, X)
             return lazy
-        rows = known_rows(self, state, X)
-        watch = Watch(state.model.scaler, rows.shape[0])
         # One row cannot use more threads, and counting the cores takes as long as predicting it.
-        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
+        with threads(1 if getattr(X, "shape", ())[:1] == (1,) else self.n_jobs):
+            rows = known_rows(self, state, X)
+            watch = Watch(state.model.scaler, rows.shape[0])
             answer = state.answer_rows(method, rows, watch)
         if watch.many and not self._told_outside and not is_dask_dummy(X):
             self._told_outside = True
@@ -377,10 +379,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
-        rows = known_rows(self, state, X)
-        watch = Watch(state.model.scaler, rows.shape[0])
-        for part in block_slices(rows.shape[0], 2**14):
-            watch.look(part, rows[part])
+        with threads(self.n_jobs):
+            rows = known_rows(self, state, X)
+            watch = Watch(state.model.scaler, rows.shape[0])
+            for part in block_slices(rows.shape[0], 2**14):
+                watch.look(part, rows[part])
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
     def _score(
@@ -396,6 +399,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             return score_collections(self._spec(state), state, X, y, sample_weight)
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
+        if isinstance(y, str):
+            raise ValueError(
+                f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets "
+                f"themselves, or a table, score(ks.open_table(X), {y!r})."
+            )
         return float(local(X, y, sample_weight))
 
     def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:

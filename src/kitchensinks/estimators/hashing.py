@@ -94,8 +94,13 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> "MaxoutHash":
         """Draw the units, and keep the codes of the rows X (n, d); y is not used."""
-        if self.n_units != "auto" or self.near is None:
+        if self.n_units != "auto":
             check_count("n_units", self.n_units)
+        elif self.near is None:
+            raise ValueError(
+                "n_units='auto' follows from near: give a cosine, such as near=0.9, or a number "
+                "of units."
+            )
         if check_count("pool", self.pool) < 2:
             raise ValueError(
                 f"pool={self.pool}: a unit of one direction gives every row the same letter. "
@@ -137,7 +142,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """C(x): letters 0, …, q − 1, shape (n, n_units), of uint8 (uint16 where q > 256)."""
         check_is_fitted(self)
         X = float_rows(self, X, reset=False)
-        out = np.empty((X.shape[0], self.n_units_), dtype=_letters(self.pool))
+        out = np.empty((X.shape[0], self.n_units_), dtype=_letter_dtype(self.pool))
         for part in self._parts(X):
             out[part] = self._letters(X[part])
         return out
@@ -226,7 +231,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         theta = self.draw_.theta
         rows = rows.astype(self.draw_.dtype, copy=False)
         best = project(rows, theta["plane0"])
-        letters = np.zeros(best.shape, dtype=_letters(self.pool))
+        letters = np.zeros(best.shape, dtype=_letter_dtype(self.pool))
         for j in range(1, self.pool):
             value = project(rows, theta[f"plane{j}"])
             letters[value > best] = j
@@ -258,7 +263,7 @@ def _typical_cosine(X: Given) -> float:
     return float(np.clip(cosines.mean(), -0.9, 0.9))
 
 
-def _letters(pool: int) -> Any:
+def _letter_dtype(pool: int) -> Any:
     return np.uint8 if pool <= 256 else np.uint16 if pool <= 2**16 else np.uint32
 
 

@@ -1,6 +1,5 @@
 """Checks of what estimators are given: arrays, frames and tables."""
 
-import math
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
+from kitchensinks.execution import is_dask
 from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
@@ -36,7 +36,7 @@ from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.spelling import nearest
 from kitchensinks.tables.table import Table, check_schema, open_table
-from kitchensinks.tables.view import Given, Rows, known_targets
+from kitchensinks.tables.view import LARGEST, Given, Rows, known_targets
 
 if TYPE_CHECKING:
     from kitchensinks.estimators.readings import Readings
@@ -48,7 +48,7 @@ _FEW_ENTRIES = 2**12
 # NumPy's letters for booleans, integers and floats.
 _NUMERIC = frozenset("biuf")
 # Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
-_LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
+_LARGEST = {"d": LARGEST, "f": np.inf}
 
 
 class TakesSparse(Linked):
@@ -68,6 +68,11 @@ def float_rows(
     estimator: BaseEstimator, X: Given, reset: bool, dtype: Any = None, least: int = 1
 ) -> Matrix:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
+    if is_dask(X):
+        raise ValueError(
+            f"X is a Dask collection, and {type(estimator).__name__} takes rows in memory here: "
+            "give some of them, such as X.partitions[0].compute()."
+        )
     X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
@@ -79,7 +84,7 @@ def float_rows(
 
 
 # Rows (n, d), targets as they came, weights (n,) or None, the recipe of a table or None, and the
-# rows with what a table says of them, which an array does not.
+# rows from which groups and times are read: `Rows` for tables, else the array as given.
 Inputs = tuple[Any, AnyArray, Array | None, Columns | None, Any]
 
 
@@ -133,7 +138,7 @@ def _opened(
 
     given: the columns that are categories; frame: X, where a recipe has to make numbers of it.
     """
-    # A column of times is an input, though each row has a time of its own.
+    # The time column stays an input although its values are unique, as those of identifiers are.
     time = spec.basis.time if isinstance(spec.basis, Learned) else None
     kept = False if time is None else time
     if isinstance(X, Table):
@@ -355,7 +360,7 @@ def table_targets(
         )
     targets, weights = known_targets(table, y)
     if weights is not None and sample_weight is not None:
-        weights = weights * np.asarray(sample_weight, dtype=np.float64)
+        weights = weights * check_weights(sample_weight, targets)
     recipe = columns or Columns.learn(table, exclude=[y], identifiers=kept, categories=categories)
     return Rows(table, recipe), targets, sample_weight if weights is None else weights
 
@@ -363,7 +368,7 @@ def table_targets(
 def is_mixed(rows: Matrix) -> bool:
     """Whether rows are a frame (pandas, polars) of which a recipe has to make numbers.
 
-    That is one with text, categories, dates or names of rows.
+    That is one with text, categories, dates or row identifiers.
     """
     if isinstance(rows, Table | Rows):
         return False

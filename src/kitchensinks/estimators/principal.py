@@ -309,14 +309,15 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._set_features(frozen, summary.sample.rows)
 
     def _set_features(self, frozen: Frozen, sample: AnyArray) -> None:
-        """What is frozen; `sample`: rows that say where the mean of the features is."""
-        self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
-        self._features, self.draw_, self._few = frozen, frozen.draw, None
-        if self.n_components > self.draw_.n_columns:
+        """Set the frozen features; `sample`: rows whose features estimate the mean."""
+        draw = frozen.draw
+        if self.n_components > draw.n_columns:
             raise ValueError(
-                f"n_components={self.n_components} of {self.draw_.n_columns} columns: there are no "
-                "more components than columns. Raise n_features or ask for fewer components."
+                f"n_components={self.n_components} of {draw.n_columns} columns: there are no more "
+                "components than columns. Raise n_features or ask for fewer components."
             )
+        self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
+        self._features, self.draw_, self._few = frozen, draw, None
         # Near the mean of the features, so that centred sums keep their digits.
         parts = [part.mean(axis=0, dtype=np.float64) for _, part in self._walk(sample)]
         self._shift = np.concatenate(parts)

@@ -193,7 +193,7 @@ def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
 
 @with_callbacks
 def _torn_down(estimator: BaseEstimator) -> None:
-    """Tear the callbacks down, which scikit-learn has as a decorator alone."""
+    """Tear the callbacks down; scikit-learn offers this as a decorator only."""
 
 
 class Tasks(Meter):

@@ -236,7 +236,8 @@ def connected(where: str) -> Iterator[Any]:
     """
     from distributed import Client, LocalCluster
 
-    if not where.startswith("local"):
+    kind, _, count = where.partition(":")
+    if kind != "local":
         try:
             client = Client(where, timeout=ANSWER)
         except (OSError, TimeoutError, ValueError) as error:
@@ -247,7 +248,6 @@ def connected(where: str) -> Iterator[Any]:
         with client:
             yield client
         return
-    _, _, count = where.partition(":")
     if count and not (count.isdigit() and int(count) > 0):
         raise ValueError(f"{where!r}: need local:N with the number of workers, such as local:2.")
     workers = int(count) if count else os.cpu_count()

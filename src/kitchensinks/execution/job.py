@@ -182,8 +182,8 @@ def rows_job(
     n_components: int,
     seed: int,
     standardize: bool,
-    dtype: DTypeLike | None = None,
-    memory_budget: Any = None,
+    dtype: DTypeLike | None,
+    memory_budget: Any,
 ) -> Job:
     """Sums over the features of rows alone: scaler and law from one look, nothing summed yet."""
     partitions = Partitions.of(X, None, sample_weight)

@@ -85,7 +85,8 @@ class Schema:
             if dtype != given:
                 raise ValueError(
                     f"has {name} as {dtype}, and the collection says {given}: need one dtype in "
-                    "all partitions. Convert where the rows are read, then astype is not needed."
+                    "all partitions. Set the dtype where the rows are read, for example by "
+                    "read_csv(dtype=...)."
                 )
 
 

@@ -123,8 +123,8 @@ class Recipe:
 
     dtype: that rows are read in, None for their own; spec: what their targets are and, once that
     is known, how these are encoded, None for rows alone; frozen: how features are made, once that
-    is known; pilot: a few rows that say where the mean of the features is; trend: what is taken off
-    the targets before features are fitted; missing: NaN may be there.
+    is known; pilot: a few rows whose features estimate the mean; trend: what is taken off the
+    targets before features are fitted; missing: NaN may be there.
     """
 
     schema: Schema

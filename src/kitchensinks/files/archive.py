@@ -104,7 +104,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
             with zipfile.ZipFile(file) as archive:
                 _check_entries(archive, path)
                 yield archive
-        except ModelFileError:
+        except (ModelFileError, MemoryError):
             raise
         # Damaged records make zipfile raise errors of a dozen classes.
         except Exception as error:

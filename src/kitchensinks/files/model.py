@@ -121,7 +121,7 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     header, arrays = read_archive(path)
     try:
         estimator = _rebuild(header, arrays)
-    except ModelFileError:
+    except (ModelFileError, MemoryError):
         raise
     # Whatever fails, the values in the file are the cause.
     except Exception as error:

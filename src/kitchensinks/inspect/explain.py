@@ -19,8 +19,10 @@ from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.tables.arrays import densify
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import Keys, row_keys
-from kitchensinks.tables.view import Given
+from kitchensinks.tables.table import Table
+from kitchensinks.tables.view import Given, Rows
 
 # Up to this many columns, all subsets of them are evaluated.
 _EXACT_COLUMNS = 8
@@ -294,9 +296,19 @@ def _spread(keys: Keys, weights: Floats | None) -> Ints:
 
 def _given(X: Given, groups: ColumnPlaces) -> AnyArray:
     """The rows as given, by the columns of the groups; numbers if columns have no names."""
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+    table = X.table if isinstance(X, Rows) else X
+    if isinstance(table, Table) and set(groups.names) <= set(table.names):
+        X = pa.Table.from_batches(table.batches(groups.names)).to_pandas()
+    if hasattr(X, "columns") and not isinstance(X, Rows) and not _by_order(groups):
+        known = set(groups.names) <= set(X.columns)
+        X = X if known else X.rename(columns=str)
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
-    return densify(X) if hasattr(X, "shape") and not hasattr(X, "table") else np.asarray(X)
+    return densify(X)
+
+
+def _by_order(groups: ColumnPlaces) -> bool:
+    """Whether the fit had arrays, whose columns have no names."""
+    return all(isinstance(name, int) for name in groups.names)
 
 
 @dataclass

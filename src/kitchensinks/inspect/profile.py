@@ -10,7 +10,7 @@ from kitchensinks.features.bases import Basis, Maxout
 from kitchensinks.numerics.arrays import Floats, Matrix, Seed
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.state import seed_of
-from kitchensinks.tables.arrays import densify, numeric_rows
+from kitchensinks.tables.arrays import numeric_rows
 
 
 class DistanceProfile(NamedTuple):
@@ -57,7 +57,7 @@ def distance_profile(
         angle = 2.0 * np.pi * Words(seed, 0, Stream.DISTANCE_PROFILE).uniform(100)
         points = np.column_stack([np.cos(angle), np.sin(angle)])
     else:
-        points = numeric_rows(densify(rows))
+        points = numeric_rows(rows)
     if len(points) < 2:
         raise ValueError(f"rows of shape {points.shape}: need two or more, to have a pair.")
     resolved = given.resolve(points)

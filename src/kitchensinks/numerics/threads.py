@@ -123,6 +123,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
     if _TEAM.get() is not _ALONE:
         yield
         return
+    check_jobs(n_jobs)
     count = available() if n_jobs is None else n_jobs
     count = count if count > 0 else max(1, available() + 1 + count)
     # To count the cores takes as long as to predict one row.

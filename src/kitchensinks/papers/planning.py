@@ -77,13 +77,15 @@ def plan(
     errors = [left_out_error(values, vectors, centred, alpha) for alpha in alphas]
     own, least = float(alphas[int(np.argmin(errors))]), min(errors)
     dimension = intrinsic_dimension(sample)
-    decay = decay_rates(values, max(1, round(dimension)))
+    # Where distances tell of no dimension, as among categories, every column may be one.
+    whole = max(1, round(dimension)) if math.isfinite(dimension) else sample.shape[1]
+    decay = decay_rates(values, whole)
     power = decay.polynomial.rate
     shrink = power / (1 + power) if decay.better == "polynomial" and power > 0 else 1.0
     alpha = own * (count / total) ** shrink
     freedom, freedom_here = (max(1.0, effective_dimension(values, mu)) for mu in (alpha, own))
     needed = _needed(resolved, sample, centred, own, _CLOSE * least, seed)
-    law, exponent, features = _rate(decay, max(1, round(dimension)))
+    law, exponent, features = _rate(decay, whole)
     return Planned(
         total,
         dimension,

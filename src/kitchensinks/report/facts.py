@@ -140,7 +140,7 @@ class Report:
         return framed(self)
 
 
-def report(model: Fitted, X: Given, y: ArrayLike, compare: bool = True) -> Report:
+def report(model: Fitted, X: Given, y: ArrayLike, compare: bool) -> Report:
     """Facts about a fitted model and rows X with targets y (at most 20,000 of them).
 
     compare: whether two other models are fitted beside it, which may take as long as the fit.

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from kitchensinks.numerics.arrays import AnyArray, Bools
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.report.rows import Sample
+from kitchensinks.report.rows import Sample, names_columns
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
 
@@ -74,7 +74,7 @@ def _numbers(sample: Sample) -> AnyArray:
     """The rows as the numbers that the model has made of them."""
     state = sample.model.state_
     columns = state.columns
-    if columns is None or columns.n_given:
+    if columns is None or not sample.frame or not names_columns(columns):
         checked = check_array(sample.X, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(state.numbers(checked))
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]

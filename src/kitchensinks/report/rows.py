@@ -15,8 +15,9 @@ from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.state.model import Outside
 from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.table import Table
-from kitchensinks.tables.view import Given, known_targets
+from kitchensinks.tables.view import Given, Rows, known_targets
 
 # Rows of a large table that a report looks at.
 MOST_ROWS = 20_000
@@ -51,10 +52,10 @@ class Sample:
         names = ColumnPlaces.of(model, model.state_.columns).names
         if isinstance(X, Table):
             X, y = framed(X, y, names)
-        elif hasattr(X, "to_pandas"):
-            X = X.to_pandas()
-        elif not hasattr(X, "iloc"):
-            X = densify(X)
+        elif isinstance(X, Rows) and names_columns(model.state_.columns):
+            X, y = _framed_rows(X, y, names)
+        else:
+            X = _by_column(X, names)
         if isinstance(y, str):
             raise ValueError(
                 f"y={y!r} names a column, and X is no table: give the targets themselves, or "
@@ -192,6 +193,42 @@ def _as_before(values: Any, series: Any) -> Any:
     return pd.Series(values, index=series.index, dtype=series.dtype)
 
 
+def names_columns(columns: Columns | None) -> bool:
+    """Whether a model was fitted to a table or to a mixed frame, whose columns it reads by name."""
+    return columns is not None and not columns.n_given
+
+
+def _by_column(X: Any, names: list[Any]) -> Any:
+    """A frame that has columns of these names, or an array that has as many."""
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if not hasattr(X, "iloc"):
+        X = densify(X)
+    elif all(isinstance(name, int) for name in names):
+        # A fit to arrays knows the columns by their order alone.
+        X = X.to_numpy(np.float64, na_value=np.nan)
+    elif not set(names) <= set(X.columns):
+        # Recipes have names of text.
+        X = X.rename(columns=str)
+    if not hasattr(X, "iloc") and (X.ndim != 2 or X.shape[1] != len(names)):
+        raise ValueError(
+            f"X has shape {X.shape}, and the model was fitted to {len(names)} columns: give rows "
+            "with these columns, of a table or mixed frame as a data frame or a table."
+        )
+    return X
+
+
+def _framed_rows(rows: Rows, y: ArrayLike, names: list[Any]) -> tuple[Any, AnyArray]:
+    """Some rows of a table as a frame: their encoded numbers are not the columns."""
+    y = np.asarray(y)
+    count = rows.shape[0]
+    places = np.arange(count)
+    if y.ndim and len(y) == count:
+        places = some_of(places, MOST_ROWS, Words(0, 0, Stream.REPORT))
+        y = y[places]
+    return pa.Table.from_batches(rows.table.picked(names, places)).to_pandas(), y
+
+
 def framed(table: Table, target: object, names: list[Any]) -> tuple[Any, AnyArray]:
     """Some rows of a table whose target is known, as a frame."""
     if not isinstance(target, str):
@@ -200,9 +237,4 @@ def framed(table: Table, target: object, names: list[Any]) -> tuple[Any, AnyArra
     values, weights = known_targets(table, target)
     known = np.arange(len(values)) if weights is None else np.flatnonzero(weights > 0)
     known = some_of(known, MOST_ROWS, Words(0, 0, Stream.REPORT))
-    parts, done = [], 0
-    for batch in table.batches(names):
-        own = known[(known >= done) & (known < done + batch.num_rows)] - done
-        parts.append(batch.take(pa.array(own)))
-        done += batch.num_rows
-    return pa.Table.from_batches(parts).to_pandas(), values[known]
+    return pa.Table.from_batches(table.picked(names, known)).to_pandas(), values[known]

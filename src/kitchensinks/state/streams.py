@@ -1,6 +1,7 @@
 """Rows that come in batches, or to several workers: states whose sums grow."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -60,6 +61,10 @@ class Waiting:
     verbose: Verbose = False
 
     has_rows = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A function that shows progress belongs to this process.
+        return {**vars(self), "verbose": self.verbose is True}
 
     def numbers(self, rows: Matrix) -> Matrix:
         """Checked rows of arrays, in which NaN is a missing value.

@@ -28,7 +28,8 @@ def delimiter_of(name: str, header: str) -> str:
     >>> delimiter_of("a.csv", "x;y"), delimiter_of("a.tsv.gz", "x, or y")
     (';', '\\t')
     """
-    return "\t" if ".tsv" in name.lower() else max(",;\t", key=header.count)
+    plain = name.lower().removesuffix(".gz")
+    return "\t" if plain.endswith(".tsv") else max(",;\t", key=header.count)
 
 
 class DelimitedTable(TextTable):

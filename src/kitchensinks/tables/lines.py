@@ -86,7 +86,7 @@ class TextTable(Table):
         with self._open() as file:
             file.seek(offset)
             # Chunks are always filled completely, so that the end of a chunk depends only on its
-            # start. The rest of a longer chunk may exceed the usual size.
+            # start. After a chunk that was enlarged for a long row, more than one may be left over.
             while len(kept) >= size or (data := file.read(size - len(kept))):
                 if len(kept) < size:
                     self._stamp.check(self._path)

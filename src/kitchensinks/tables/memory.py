@@ -8,6 +8,8 @@ from typing import Any
 
 # Default budget of a fit, as a share of the free memory.
 FREE_SHARE = 0.25
+# Bytes that are taken to be free on a machine that does not say how many it has (Windows).
+_UNTOLD = 4e9
 _UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 
@@ -48,6 +50,8 @@ def _of_machine(root: Path) -> float:
     for line in _text(root / "proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
             return float(line.split()[1]) * 1024
+    if not hasattr(os, "sysconf"):
+        return _UNTOLD
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2
 
 

@@ -24,7 +24,7 @@ def check_categories(given: Any) -> tuple[Any, ...]:
     if "other" in kinds or len(kinds) > 1:
         raise TypeError(
             f"categorical_features={given!r}: need 'from_dtype', None, or a list of columns by "
-            "name, by place, or as True and False for each column."
+            "name, by index, or as True and False for each column."
         )
     return tuple(sorted(listed)) if isinstance(given, set) else listed
 
@@ -48,13 +48,13 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
     if kind == "name" and not named:
         raise ValueError(
             f"categorical_features={given!r} has names, and X is an array without any: give "
-            "places, or a data frame."
+            "indices, or a data frame."
         )
     if kind == "mask":
         if len(listed) != len(names):
             raise ValueError(
-                f"categorical_features has {len(listed)} times True or False, and X has "
-                f"{len(names)} columns: need one for each."
+                f"categorical_features has a mask of {len(listed)} entries, and X has "
+                f"{len(names)} columns: need one entry for each column."
             )
         return [name for name, taken in zip(names, listed, strict=True) if taken]
     known: Sequence[Any] = names if kind == "name" else range(len(names))
@@ -64,8 +64,8 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
             raise ValueError(f"categorical_features has {one!r}, which is no column{near}")
         if one not in known:
             raise ValueError(
-                f"categorical_features has the place {int(one)}, and X has {len(names)} columns: "
-                f"need places from 0 to {len(names) - 1}."
+                f"categorical_features has the index {int(one)}, and X has {len(names)} columns: "
+                f"need indices from 0 to {len(names) - 1}."
             )
     return [name for one, name in zip(known, names, strict=True) if one in listed]
 

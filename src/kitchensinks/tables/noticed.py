@@ -169,7 +169,7 @@ def without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[st
     if not found or len(found) == len(kinds):
         return list(kinds)
     warn(
-        f"Columns that have a value of their own for every row are left out, as names of rows: "
+        f"Columns with a different value in every row are left out as row identifiers: "
         f"{', '.join(map(repr, found))}. Drop them to silence this warning. Whole numbers that "
         "count time or a quantity matter to predictions: make them decimal numbers (float), or "
         "name the column of times by ks.Learned(time=...).",

@@ -42,8 +42,7 @@ class ParquetTable(Table):
         for key in self._constants:
             self.schema = self.schema.append(pa.field(key, pa.string()))
         check_schema(self.label, self.names)
-        if self.n_rows == 0:
-            raise ValueError(f"{path} has no rows.")
+        self.empty = self.n_rows == 0
 
     def _open(self) -> Any:
         # No read-ahead: memory is limited to one row group.

@@ -61,6 +61,9 @@ def one_row(columns: Columns, frame: Any) -> AnyArray | None:
 
 
 def _numbers_of(encoder: Encoder, value: Any) -> AnyArray | None:
+    # pandas makes a row of whole and decimal numbers decimal, and beyond 2⁵³ digits are lost.
+    if isinstance(value, float) and abs(value) >= 2.0**53:
+        return None
     # NaN does not equal itself, and would be cached again and again.
     if isinstance(value, numbers.Real) and value != value:
         value = None

@@ -63,8 +63,10 @@ class NpyTable(Table):
         return self._shape[0]
 
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
-        places = [self.names.index(name) for name in names]
-        step = batch_rows(len(names))
+        order = {name: k for k, name in enumerate(self.names)}
+        places = [order[name] for name in names]
+        # Whole rows are read, however few of their columns are asked for.
+        step = batch_rows(self._shape[1])
         for first in range(start, self.n_rows, step):
             block = self._rows(first, min(step, self.n_rows - first))
             columns = [pa.array(np.ascontiguousarray(block[:, k])) for k in places]

@@ -16,6 +16,7 @@ _CHUNK_ENTRIES = 2**25
 # An index has at most 18 digits: a line with a longer one is bad.
 _DIGITS = rb"\d{1,18}"
 _LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:%b)?(\s+%b:\S+)*\s*)?(#.*)?$" % (_DIGITS, _DIGITS))
+_COMMENT = re.compile(rb"#[^\r\n]*")
 _INDEX = re.compile(rb"\s(%b):" % _DIGITS)
 
 
@@ -43,7 +44,7 @@ class SvmlightTable(TextTable):
         """The lowest index, 0 or 1, and the highest one."""
         low, high = 1, 0
         for chunk in self._chunks(*self._start):
-            found = list(map(int, _INDEX.findall(chunk.data)))
+            found = list(map(int, _INDEX.findall(_COMMENT.sub(b"", chunk.data))))
             low, high = min([low, *found]), max([high, *found])
         if high < low:
             raise ValueError(f"{self.label} has no index:value pairs: need svmlight text.")

@@ -60,12 +60,14 @@ class Table:
     """Rows with named columns; `open_table` makes one.
 
     `label` is its name in messages; `seekable`: reading can start at any row at little cost;
-    `told`: columns with words that were not read, of which there has been a warning.
+    `told`: columns with words that were not read, of which there has been a warning; `empty`: the
+    file says that it has no rows.
     """
 
     label: str
     schema: ArrowSchema
     seekable = True
+    empty = False
     told: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -171,6 +173,10 @@ def open_table(source: object, skip_bad_rows: bool = False) -> Table:
     paths = _expand(str(source))
     root = Path(source) if Path(source).is_dir() else None
     tables = [_open_file(path, root or path.parent, skip_bad_rows) for path in paths]
+    # Parts without rows, as Spark writes them, are left out.
+    tables = [table for table in tables if not table.empty]
+    if not tables:
+        raise ValueError(f"{source} has no rows.")
     return tables[0] if len(tables) == 1 else Stack(str(source), tables)
 
 
@@ -196,7 +202,8 @@ def _expand(source: str) -> list[Path]:
         found = [part for part in found if part.is_file()]
         if not found:
             raise FileNotFoundError(f"{source} does not exist: need a file, a folder or a pattern.")
-    return sorted(found)
+    # Of several files, those without a byte have nothing to say.
+    return sorted(part for part in found if part.stat().st_size) or sorted(found)
 
 
 def _is_data(path: Path, folder: Path) -> bool:
@@ -204,7 +211,7 @@ def _is_data(path: Path, folder: Path) -> bool:
     inside = path.relative_to(folder).parts
     if any(part.startswith(("_", ".")) for part in inside):
         return False
-    return path.name.endswith((".parquet", ".pq", ".npy", *_DELIMITED, *_SVMLIGHT))
+    return path.name.lower().endswith((".parquet", ".pq", ".npy", *_DELIMITED, *_SVMLIGHT))
 
 
 def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
@@ -237,7 +244,9 @@ def _to_arrow(source: Any) -> ArrowTable:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    kind = type(source).__module__.split(".")[0]
+    # A series and a LazyFrame are of these packages too.
+    is_frame = type(source).__name__ == "DataFrame"
+    kind = type(source).__module__.split(".")[0] if is_frame else ""
     if kind == "pandas":
         renamed = with_dense_columns(source.rename(columns=str))
         check_schema("the pandas table", list(renamed.columns))
@@ -259,7 +268,8 @@ def _to_arrow(source: Any) -> ArrowTable:
     if kind == "polars":
         return source.to_arrow()
     raise TypeError(
-        f"{type(source).__name__} is not a table: need a path, or a pandas, polars or Arrow table."
+        f"{type(source).__name__} is not a table: need a path, or a pandas, polars or Arrow table. "
+        "Collect a LazyFrame first (.collect()), and make a frame of a series (.to_frame())."
     )
 
 
@@ -333,6 +343,12 @@ class Stack(Table):
         """Check that the columns are the same; widen the types of text files."""
         first, *others = self._tables
         for other in others:
+            if type(other) is not type(first):
+                # Often the same rows in two formats, which would be counted twice.
+                raise ValueError(
+                    f"{first.label} and {other.label} are of different kinds: name the files of "
+                    "one kind with a pattern, such as 'folder/*.csv'."
+                )
             other.check_names(first.names)
             first.check_names(other.names)
         # The first pass widens the types of the first file, the second those of all others.

@@ -186,7 +186,7 @@ def _verify(estimator: Exportable, data: bytes) -> None:
         raise RuntimeError(
             f"The ONNX model answers {distance:.1e} away from this one on {_PROBES} rows, and "
             f"{_TOLERANCE:g} is the most that is accepted: nothing was written. Fit with "
-            "dtype='float64' and export again."
+            "solver=ks.Solver(dtype='float64') and export again."
         )
 
 
