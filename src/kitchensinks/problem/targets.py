@@ -139,14 +139,14 @@ class TargetSizes(NamedTuple):
     def of(cls, y: AnyArray, weights: Array | None = None) -> "TargetSizes":
         """The summary of targets y, (n,) or (n, outputs), with weights (n,)."""
         columns = y.reshape(len(y), -1)
-        counted = columns if weights is None else columns[weights > 0]
+        counted = columns if weights is None else np.where(weights[:, None] > 0, columns, 0.0)
         total = float(len(columns) if weights is None else weights.sum())
         largest = np.abs(counted).max(axis=0, initial=0.0)
         mean = np.zeros(columns.shape[1])
         if total > 0.0:
             # Divided by a power of two, so that no sum overflows.
             unit = float(power_of_two(largest.max(initial=0.0)))
-            mean = unit * np.average(columns / unit, axis=0, weights=weights)
+            mean = unit * np.average(counted / unit, axis=0, weights=weights)
         return cls(total, mean, largest, y.ndim == 1)
 
     def merge(self, other: "TargetSizes") -> "TargetSizes":
