@@ -114,10 +114,11 @@ def left_out_error(values: Floats, vectors: Floats, targets: Floats, alpha: floa
 
 
 def intrinsic_dimension(rows: ArrayLike) -> float:
-    """The dimension that rows fill, from the distances r₁ ≤ r₂ to the two nearest other rows.
+    """The dimension that rows fill, at most their columns, from distances to the nearest rows.
 
-    n/Σ log(r₂/r₁), the maximum of the likelihood for rows that are uniform at the scale of their
-    neighbours (Facco, d'Errico, Rodriguez and Laio 2017). Equal rows count once.
+    n/Σ log(r₂/r₁), r₁ ≤ r₂ the distances to the two nearest other rows: the maximum of the
+    likelihood for rows that are uniform at the scale of their neighbours (Facco, d'Errico,
+    Rodriguez and Laio 2017). Equal rows count once.
 
     >>> line = np.outer(np.random.default_rng(0).uniform(size=500), [1.0, 2.0, 3.0])
     >>> round(intrinsic_dimension(line))
@@ -129,7 +130,9 @@ def intrinsic_dimension(rows: ArrayLike) -> float:
     near, _ = cKDTree(different).query(different, k=3)
     ratios = np.log(near[:, 2] / near[:, 1])
     total = float(ratios.sum())
-    return len(different) / total if total > 0 else math.inf
+    # On a grid the two nearest rows are equally far, which has no likelihood of its own.
+    width = float(different.shape[1])
+    return min(width, len(different) / total) if total > 0 else width
 
 
 def _centred(gram: Floats) -> Floats:

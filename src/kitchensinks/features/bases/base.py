@@ -151,7 +151,7 @@ class Basis(Linked):
         """
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, np.ndarray) and not (
-                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
+                value.dtype.kind in "iuf" and np.isfinite(value).all()
             ):
                 raise ValueError(f"{name} is not made of finite numbers")
             tabled = not isinstance(value, str) and np.ndim(value) == 2

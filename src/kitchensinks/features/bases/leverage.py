@@ -132,7 +132,8 @@ def leverage_scores(
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    return KernelOperator(draw, rows, weights).scores(mu)
+    # In float32 eigenvalues that are zero would be below it by more than is taken for rounding.
+    return KernelOperator(draw.astype(np.float64), rows, weights).scores(mu)
 
 
 def leverages(draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None) -> Floats:

@@ -90,6 +90,11 @@ class Product(Compound):
         if self.places is not None:
             self._check_places(self.places)
 
+    def check_in(self, n_inputs: int) -> None:
+        self.check()
+        for basis, own in zip(self.bases, self._places(n_inputs), strict=True):
+            basis.check_in(len(own))
+
     def _check_places(self, given: Any) -> None:
         good = isinstance(given, list | tuple) and len(given) == len(self.bases)
         for own in given if good else ():
