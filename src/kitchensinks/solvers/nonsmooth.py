@@ -48,6 +48,8 @@ INNER_TOL = 0.1
 # Newton stops, not converged, after this many steps without progress: a tolerance below rounding is
 # never met.
 STALLED = 40
+# Steps that are shorter, as a part of Newton's, are zero up to rounding.
+SHORTEST = 1e-12
 # A step makes progress if it lowers the gap to less than this part of the smallest so far.
 FALLING = 0.9
 
@@ -422,7 +424,8 @@ class _Multipliers:
         low, high = 0.0, 1.0
         if slope(high) <= 0.0:
             return high
-        while high - low > 1e-3 * high:
+        # Where rounding makes the slope positive at all lengths, the step is zero.
+        while high - low > 1e-3 * high and high > SHORTEST:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if slope(middle) > 0.0 else (middle, high)
         return high

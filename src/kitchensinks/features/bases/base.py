@@ -352,6 +352,10 @@ class Basis(Linked):
 
     def columns(self, theta: Theta, n_draws: int) -> Ints:
         """Number of columns of each draw, shape (n_draws,)."""
+        return self.column_counts(n_draws)
+
+    def column_counts(self, n_draws: int) -> Ints:
+        """Columns of each of the first draws of any seed, for dense bases."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 
     def n_functions(self, n_draws: int) -> int:

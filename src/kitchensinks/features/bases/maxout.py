@@ -125,7 +125,8 @@ class Maxout(Projected):
         for j, plane in enumerate(self._planes(theta)):
             argument = project(rows, plane)
             if "choice" in theta:
-                argument = argument[:, theta["choice"][:, j]]
+                # `take` keeps the order of rows in memory, for which later loops are compiled.
+                argument = np.take(argument, theta["choice"][:, j], axis=1)
             out = argument if out is None else np.maximum(out, argument, out=out)
         return np.asarray(out)
 

@@ -139,9 +139,11 @@ class Product(Compound):
         parts: ProductParts = theta["parts"]
         return reduce(np.multiply, parts.counts)
 
+    def column_counts(self, n_draws: int) -> Ints:
+        return reduce(np.multiply, [basis.column_counts(n_draws) for basis in self.bases])
+
     def n_columns(self, n_draws: int) -> int:
-        counts = [_counts(basis, n_draws) for basis in self.bases]
-        return int(reduce(np.multiply, counts).sum())
+        return int(self.column_counts(n_draws).sum())
 
     def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         parts: ProductParts = theta["parts"]
@@ -153,7 +155,8 @@ class Product(Compound):
             if left is None:
                 out *= piece
             else:
-                out = out[:, left] * piece[:, right]
+                # `take` keeps the order of rows in memory, for which later loops are compiled.
+                out = np.take(out, left, axis=1) * np.take(piece, right, axis=1)
         return np.asarray(out)
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
@@ -214,13 +217,6 @@ class ProductParts:
     def join(self, products: "list[ProductParts]") -> "ProductParts":
         columns = zip(*(product.parts for product in products), strict=True)
         return ProductParts([first.followed_by(list(others)) for first, *others in columns])
-
-
-def _counts(basis: Basis, n_draws: int) -> Ints:
-    """Columns of each draw of a dense basis."""
-    if basis.n_columns(n_draws) == n_draws * basis.features_per_draw:
-        return np.full(n_draws, basis.features_per_draw, dtype=np.int64)
-    return np.diff([basis.n_columns(k) if k else 0 for k in range(n_draws + 1)])
 
 
 def _all_pairs(left: Ints, right: Ints) -> tuple[Ints | None, Ints | None]:
