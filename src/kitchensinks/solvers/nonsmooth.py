@@ -19,12 +19,11 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs, kinked
@@ -352,7 +351,7 @@ class _Multipliers:
             corner = np.array([[total + DAMPING * self.penalty]])
             hessian = np.block([[hessian, border], [border.T, corner]])
             gradient = np.vstack([gradient, pull])
-        step = -cho_solve((lower_factor(hessian), True), gradient, check_finite=False)
+        step = -ridge_solve(hessian, 0.0, gradient)
         promise = -float(np.sum(gradient * step))
         move = step[: len(self.weights)]
         shift = -problem.mean @ move

@@ -152,7 +152,7 @@ class Product(Compound):
         ]
         out = pieces[0]
         for piece, (left, right) in zip(pieces[1:], parts.pairs(), strict=True):
-            if left is None:
+            if left is None or right is None:
                 out *= piece
             else:
                 # `take` keeps the order of rows in memory, for which later loops are compiled.
