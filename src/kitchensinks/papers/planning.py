@@ -7,7 +7,7 @@ features at which random features lose little against the kernel itself.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,6 @@ from kitchensinks.features.spectrum import Decay, decay_rates
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.papers.theory.thesis_spectra import leverage_features
 from kitchensinks.solvers.path import alpha_grid
-from kitchensinks.tables.arrays import densify
 
 # Leave-one-out errors that exceed the kernel's own by no more count as its equal.
 _CLOSE = 1.02
@@ -147,8 +146,8 @@ def _needed(
     """The least K, by doubling, whose features have a leave-one-out error within the limit."""
     count = _FIRST
     while count < _LAST:
-        features: Any = basis.draw(seed, rows.shape[1], count).scaled_features(rows)
-        gram = densify(features) @ densify(features).T
+        features = basis.draw(seed, rows.shape[1], count).scaled_features(rows)
+        gram = features @ features.T
         if left_out_error(*eigen(_centred(gram) / len(rows)), targets, alpha) <= limit:
             break
         count *= 2

@@ -15,7 +15,6 @@ from kitchensinks.features.bases.draw import (
     Products,
     Scorer,
     Theta,
-    cast,
     sample_blocks,
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
@@ -264,9 +263,8 @@ class Basis(Linked):
             )
         seed = check_seed(seed)
         theta = self.theta(seed, n_inputs, start, n_components)
-        if not self.keeps_float64:
-            theta = {name: cast(value, np.dtype(dtype)) for name, value in theta.items()}
-        return Draw(self, seed, n_inputs, start, n_components, np.dtype(dtype), theta)
+        exact = Draw(self, seed, n_inputs, start, n_components, np.dtype(np.float64), theta)
+        return exact.astype(dtype)
 
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         """θ of draws start, …, stop − 1, joined from their blocks."""
