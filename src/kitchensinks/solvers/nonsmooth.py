@@ -318,7 +318,8 @@ class _Multipliers:
 
     @property
     def gap(self) -> float:
-        """The gap, or what it would be with the multipliers where it cannot be small."""
+        """The certified gap. Without penalty or ball that stays the objective itself: then the gap
+        at the multipliers, which are dual feasible up to the tolerance of Newton's gradient."""
         return self.best.gap if self.problem.bounded else min(self.best.gap, self.nearly_dual_gap)
 
     def close_enough(self, tol: float) -> bool:

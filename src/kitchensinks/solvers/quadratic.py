@@ -46,8 +46,9 @@ class FactoredGram:
         #: the least eigenvalue before clipping: what is below zero is rounding of the Gram
         self.lowest = float(values[0])
         self.values: Array = np.maximum(values, 0.0)
-        #: below this an eigenvalue is rounding of the largest one
+        #: the largest eigenvalue
         self.largest = float(self.values.max())
+        #: eigenvalues below this are rounding errors of the largest one
         self.rounding = self.largest * len(gram) * np.finfo(float).eps
         self.trace = float(np.trace(gram))
 

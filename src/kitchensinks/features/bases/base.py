@@ -426,7 +426,7 @@ def check_count(name: str, value: object) -> int:
         raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
     if int(value) > MOST_COUNTED:
         raise ValueError(
-            f"{name} is above {MOST_COUNTED:.0e}: need a number that can be counted to."
+            f"{name} is above {MOST_COUNTED:.0e}: need a whole number of at most that."
         )
     return int(value)
 
