@@ -273,6 +273,7 @@ class Quantile(Kinked):
         return np.full(targets.shape, -self.tau), np.full(targets.shape, 1.0 - self.tau)
 
 
+# The order in which errors list the losses that there are.
 _OF_CLASSES = (Squared(), Hinge(), SquaredHinge(), Logistic(), Multinomial(), Exponential())
 _OF_NUMBERS = (Huber(), Quantile(), Poisson(), Gamma(), Tweedie())
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (*_OF_CLASSES, *_OF_NUMBERS)}

@@ -12,6 +12,7 @@ from kitchensinks.numerics.arrays import AnyArray, DType, Floats
 from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
 from kitchensinks.numerics.products import gram_lower
 
+# What adds up over blocks of rows: merged, and stored with the shift.
 _SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 

@@ -35,9 +35,10 @@ _AIM = 0.5
 _TREND = 5
 # A restart that leaves more than this share of ‖r‖² is limited by rounding of the products.
 _STALLED = 0.25
-
+# The least normal number: what is allowed stays positive where the objective is zero.
 _TINY = float(np.finfo(float).tiny)
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 

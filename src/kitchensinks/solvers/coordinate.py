@@ -47,6 +47,7 @@ _GOLDEN = 0.6180339887498949
 # Golden sections of a line search.
 _SECTIONS = 12
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
 
 

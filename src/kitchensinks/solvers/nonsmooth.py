@@ -52,6 +52,7 @@ SHORTEST = 1e-12
 # A step makes progress if it lowers the gap to less than this part of the smallest so far.
 FALLING = 0.9
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("ADMM", smooth=False)
 
 
