@@ -115,6 +115,7 @@ BASES = [
     ks.Product([ks.Fourier(gamma=0.3, form="paired"), ks.Fourier("laplacian", 0.2, form="paired")]),
     ks.Product([ks.Stumps(), ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()])]),
     ks.Product([ks.Fourier(gamma=0.3), ks.Stumps()], places=[[0, 2], [3, 1, 0]]),
+    ks.Product([ks.Fourier(gamma=[[0.1, 0.2]]), ks.Stumps(QUANTILES[[3]])], places=[[0, 2], [3]]),
     ks.Union([ks.Product([ks.Fourier(gamma=0.3), ks.Stumps()]), ks.Linear()]),
     ks.Reweighted(ks.Fourier(gamma=0.3), pool=3, rows=1.0, mu=0.1),
     ks.Reweighted(ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()]), pool=2, rows=1.0),

@@ -249,7 +249,9 @@ def test_counts_that_are_no_whole_numbers(count):
             call()
 
 
-@pytest.mark.parametrize("gamma", [0, -1, -0.0, np.nan, np.inf, "auto", "1.0", None, True, {1.0}])
+@pytest.mark.parametrize(
+    "gamma", [0, -1, -0.0, np.nan, np.inf, "auto", "1.0", None, True, {1.0}, np.array(0.5)]
+)
 @pytest.mark.parametrize("family", [ks.Fourier, ks.Binning, ks.Sigmoid, ks.ReLU])
 def test_gamma(family, gamma):
     basis = family(gamma=gamma)

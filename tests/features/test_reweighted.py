@@ -241,6 +241,19 @@ def test_memory_is_bounded(monkeypatch):
     assert peak < 30e6
 
 
+def test_features_of_few_draws_are_not_kept():
+    rows = np.random.default_rng(0).normal(size=(20_000, 3))
+    tracemalloc.start()
+    try:
+        operator = KernelOperator(ks.Fourier(gamma=0.1).draw(0, 3, 200), rows)
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert operator.scores(0.01).shape == (200,)
+    assert kept < 5e6
+    assert peak < 100e6
+
+
 # The transformer.
 
 

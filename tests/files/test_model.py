@@ -32,6 +32,26 @@ def test_a_loaded_model_predicts_as_the_saved_one(basis, tmp_path):
     assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
 
 
+@pytest.mark.parametrize(
+    "basis",
+    [
+        ks.Product([ks.Fourier(), ks.Stumps("quantile")], places=[[0, 1], [2]]),
+        ks.Union([ks.Product([ks.Fourier(gamma=[[0.1, 0.2]]), ks.Stumps()], places=[[2, 0], [1]])]),
+        ks.Reweighted(ks.Product([ks.Fourier(), ks.Stumps("quantile")], places=[[0, 1], [2]])),
+        ks.Fourier(gamma=np.array([1, 2])),
+        ks.Binning(pitch=np.array([1, 2, 4])),
+        ks.Orthonormal(np.array([4, 2, 1])),
+    ],
+    ids=name_of,
+)
+def test_parts_with_columns_of_their_own_and_whole_numbers_come_back(basis, tmp_path):
+    X, y = CANCER[0][:100, :3], CANCER[0][:100, 4]
+    model = ks.KitchenSinkRegressor(basis, n_components=20, random_state=3).fit(X, y)
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 def test_intervals_of_rows_with_copies_survive(tmp_path):
     rows = np.random.default_rng(0).integers(0, 6, size=(400, 2)).astype(float)
     model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0).fit(rows, rows.sum(axis=1))

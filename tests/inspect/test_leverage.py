@@ -20,6 +20,15 @@ def test_the_mean_leverage_is_the_effective_dimension(basis):
     assert abs(np.mean(means) - dimension) < 5 * error + 1e-9
 
 
+@pytest.mark.parametrize("n_rows", [100, 500])
+def test_scores_of_narrow_draws_are_those_of_wide_ones(n_rows):
+    rows = np.random.default_rng(0).normal(size=(n_rows, 2))
+    draw = ks.Fourier(gamma=0.5).draw(0, 2, 200)
+    wide = ks.inspect.leverage_scores(draw, rows, 0.01)
+    narrow = ks.inspect.leverage_scores(draw.astype(np.float32), rows, 0.01)
+    np.testing.assert_allclose(narrow, wide, rtol=1e-3)
+
+
 def test_reweighting_brings_the_maximal_leverage_down_to_the_effective_dimension():
     basis, mu = ks.Fourier(gamma=0.3, form="paired"), 0.01
     dimension = selection.effective_dimension(selection.spectrum(basis, ROWS), mu)

@@ -6,6 +6,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
 
 import kitchensinks as ks
+from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.targets import TargetSizes
 from tests.catalogue import build
 
 X, Y = load_diabetes(return_X_y=True)
@@ -49,6 +51,49 @@ def test_a_factor_of_all_weights_changes_nothing(equal, kind, way):
             if hasattr(one, method):
                 expected, got = getattr(one, method)(rows), getattr(other, method)(rows)
                 np.testing.assert_allclose(got, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_are_those_of_the_rows_with_weight(dtype):
+    rng = np.random.default_rng(0)
+    features, targets = rng.normal(size=(1000, 3)).astype(dtype), rng.normal(size=(1000, 2))
+    weights = np.ones(1000)
+    targets[5], weights[5] = 1e20, 0.0
+    kept = weights > 0
+    moments = Moments.zeros(np.zeros(3), 2)
+    got = moments.sums_of(features.copy(), targets, weights).cross
+    expected = moments.sums_of(features[kept], targets[kept], weights[kept]).cross
+    np.testing.assert_allclose(got, expected, atol=1e-3 if dtype == np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("fill", [1e20, 9.97e36])
+@pytest.mark.parametrize("way", ["features", "batches", "stacked layers"])
+def test_targets_without_weight_may_be_fill_values(way, fill):
+    targets, weights = Y[:300].copy(), np.ones(300)
+    weights[7] = 0.0
+    expected = fitted(way, ks.KitchenSinkRegressor, X[:300], targets, weights).predict(X[300:])
+    targets[7] = fill
+    got = fitted(way, ks.KitchenSinkRegressor, X[:300], targets, weights).predict(X[300:])
+    np.testing.assert_allclose(got, expected, rtol=1e-4)
+
+
+def test_fill_values_are_outside_of_what_a_loss_allows_and_leave_the_mean_alone():
+    targets, weights = np.abs(Y[:300]), np.ones(300)
+    targets[7], weights[7] = -9999.0, 0.0
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, loss="poisson", random_state=0)
+    assert (model.fit(X[:300], targets, sample_weight=weights).predict(X[300:]) > 0).all()
+    sizes = TargetSizes.of(np.array([1e-10, 3e-10, 1e300]), np.array([1.0, 1.0, 0.0]))
+    assert sizes.mean == pytest.approx(2e-10)
+
+
+def test_a_row_without_weight_shifts_no_other_of_a_stream():
+    rows, weights = X[:300].copy(), np.ones(300)
+    weights[7] = 0.0
+    alphas = [1e-3, 1.0]
+    expected = ks.StreamingRidgeCV(alphas).fit(rows, Y[:300], sample_weight=weights).coef_
+    rows[7] = 1e12
+    got = ks.StreamingRidgeCV(alphas).fit(rows, Y[:300], sample_weight=weights).coef_
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("way", ["features", "span", "batches", "stacked layers"])

@@ -68,6 +68,17 @@ def test_cells_too_far_for_an_integer_are_clipped():
     np.testing.assert_array_equal(compiled, plain)
 
 
+def test_borders_between_cells_too_far_to_count_end():
+    """Three neighbours among float64 numbers, whose cells differ by more than counting can add."""
+    rows = 1.5 * 2.0**60 + 256.0 * np.arange(3)[:, None]
+    shift, rate = np.zeros((41, 1)), 1.0 / np.arange(160.0, 201.0)[:, None]
+    grid = shift, rate, np.full((41, 1), 3, dtype=np.uint64)
+    compiled, plain = np.zeros((2, 41, 3), dtype=np.uint64)
+    bin_hashes(rows, *grid, compiled)
+    twins.bin_hashes(rows, *grid, plain)
+    np.testing.assert_array_equal(compiled, plain)
+
+
 def test_names_of_bins_never_change():
     """A saved table of bins is looked up by these numbers."""
     names = np.zeros((1, 2), dtype=np.uint64)

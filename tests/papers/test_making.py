@@ -92,6 +92,11 @@ def test_numbers_in_columns(tmp_path):
     ):
         (tmp_path / name).write_text(text + "\n")
     assert read("uci_har", tmp_path)["feature_names"] == ["a", "b"]
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    for name in making.ORIGINALS["uci_har"].files:
+        (packed / f"{name}.gz").write_bytes(gzip.compress((tmp_path / name).read_bytes()))
+    assert read("uci_har", packed)["feature_names"] == ["a", "b"]
 
 
 def test_sounds_and_faces(tmp_path):

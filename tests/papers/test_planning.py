@@ -43,6 +43,13 @@ def test_intrinsic_dimension_of_cubes_in_more_columns(dimension):
     assert planning.intrinsic_dimension(rows[:3]) == 0.0
 
 
+def test_rows_of_a_grid_have_a_plan():
+    grid = np.argwhere(np.ones((12, 12))).astype(float)
+    assert planning.intrinsic_dimension(grid) == 2.0
+    assert planning.intrinsic_dimension(np.arange(500.0)[:, None]) == 1.0
+    assert planning.plan(ks.Fourier(gamma=0.5), grid, grid[:, 0]).intrinsic == 2.0
+
+
 def target(rows):
     return np.sin(2 * rows[:, 0]) + rows[:, 1] ** 2
 

@@ -94,7 +94,7 @@ def test_conjugates_are_infinite_outside_their_domain():
 @given(target=numbers, point=numbers, step=st.floats(0.01, 10), other=numbers)
 def test_prox_is_the_minimiser(loss, target, point, step, other):
     targets, points = targets_for(loss, target), np.array([point])
-    best = loss.prox(targets, points, step)
+    best = points - step * loss.prox_slope(targets, points, step)
 
     def objective(scores):
         return loss.value(targets, scores) + (scores - points) ** 2 / (2 * step)

@@ -32,6 +32,14 @@ def test_the_jitter_is_at_most_ten_times_what_is_needed(below, dtype):
     assert 0.0 < jitter <= 10.0 * max(below, 30.0 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_ridge_is_added_to_the_diagonal_and_the_matrix_stays(dtype):
+    gram = np.array([[4.0, 1.0], [1.0, 3.0]], dtype=dtype)
+    shifted = gram + dtype(0.5) * np.eye(2, dtype=dtype)
+    np.testing.assert_array_equal(lower_factor(gram, 0.5), lower_factor(shifted))
+    np.testing.assert_array_equal(gram, [[4.0, 1.0], [1.0, 3.0]])
+
+
 @pytest.mark.parametrize("size", [1, 7])
 def test_zeros_have_a_factor_and_what_is_not_finite_has_none(size):
     assert np.isfinite(lower_factor(np.zeros((size, size)))).all()

@@ -4,6 +4,7 @@ The features are random cosines of data sets that scikit-learn ships.
 """
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from kitchensinks.problem.losses import LOSSES, get_loss
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import Problem, certificate
 from kitchensinks.solvers.intercept import best_shift
-from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.nonsmooth import _Multipliers, solve_nonsmooth
 from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
 from kitchensinks.solvers.smooth import solve_smooth
 from tests.problems import design_of, least_objective
@@ -323,6 +324,25 @@ def test_too_few_iterations_are_not_called_converged():
         solution = solve(make_problem(features, targets, name, alpha=1e-4), 1e-6, max_iter=2)
         assert not solution.converged
         assert solution.gap > 1e-6 * solution.objective
+
+
+def test_a_search_without_a_descent_ends():
+    """Rounding may make the slope positive at all lengths: bisection halved a thousand times."""
+    asked = []
+
+    def slope(scores):
+        asked.append(scores)
+        return np.ones((2, 1))
+
+    state = SimpleNamespace(
+        weights=np.zeros((1, 1)),
+        scores=np.zeros((2, 1)),
+        problem=SimpleNamespace(row_weights=np.full(2, 0.5), alpha=0.0),
+        _score_slope=slope,
+        _weight_slope=np.zeros_like,
+    )
+    assert _Multipliers._exact_length(state, np.ones((1, 1)), np.ones((2, 1))) < 1e-11
+    assert len(asked) < 50
 
 
 def test_solvers_refuse_the_other_kind_of_loss():

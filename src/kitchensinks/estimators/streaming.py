@@ -139,7 +139,9 @@ class StreamingRidge(TakesSparse):
                 keyed.append(_keyed(block))
             dense, coded = np.array(densify(block.rows)), self._learn(block.targets)
             if moments is None:
-                shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
+                # Rows without weight may be anything: they must not shift the others.
+                some = dense if block.counted in (0, len(dense)) else dense[block.counted_places]
+                shift = some.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
                 moments = Moments.zeros(shift, 0)
             _widen(moments, coded.shape[1])
             moments.add(dense, coded, block.weights)

@@ -96,7 +96,8 @@ class FeatureBlocks:
         """Raise an error where the budget cannot hold the numbers of one block of draws."""
         frozen = self.frozen
         needed = 8.0 * drawn_entries(frozen.basis, frozen.n_inputs)
-        # Bases without a size of their own draw as many numbers as a few rows have, or fewer.
+        # Any budget allows a block of _TOGETHER directions: the error is for bases that draw more,
+        # as large pools do.
         usual = 8.0 * _TOGETHER * frozen.n_inputs
         if needed > max(self.memory_budget, usual):
             raise ValueError(

@@ -65,7 +65,7 @@ class Frozen:
         """Scaler from all rows, basis resolved on a sample of them, learned part of the draw.
 
         `unscaled` (d,): columns that must not be standardised, as in `Columns.unscaled`. `sampled`:
-        rows are sampled for the spread of the columns too, where there is no scaler.
+        without a scaler, sample the rows all the same, so that `spread` is known.
         """
         basis.check()
         n_inputs = rows.shape[1]

@@ -121,8 +121,10 @@ def suggested_components(
         raise ValueError(f"delta={delta!r}: need a probability between 0 and 1, such as 0.05.")
     dimension = effective_dimension(spectrum(draw.basis, rows, weights), mu)
     leverage = max(dimension, maximal_leverage(draw, rows, mu, weights))
-    counts = [
-        max(1, math.ceil(5 * largest * math.log(16 * largest / delta)))
-        for largest in (dimension, leverage)
-    ]
+    counts = [components_of(largest, delta) for largest in (dimension, leverage)]
     return Suggestion(dimension, leverage, *counts)
+
+
+def components_of(leverage: float, delta: float) -> int:
+    """⌈5·d_max·log(16·d_max/δ)⌉, at least 1: thesis, Theorem II.2."""
+    return max(1, math.ceil(5 * leverage * math.log(16 * leverage / delta)))

@@ -114,12 +114,6 @@ def _check_maps(scaler: Scaler) -> None:
             raise ValueError("knots are not two or more in rising order")
 
 
-def check_basis(basis: Basis, n_inputs: int) -> None:
-    """Raise an error where arrays among the parameters are not for rows of so many columns."""
-    for one in parts_of(basis):
-        one.check_in(n_inputs)
-
-
 def check_learned(learned: object, n_components: int) -> None:
     """Raise an error unless arrays that a draw has learned from rows are what draws learn.
 

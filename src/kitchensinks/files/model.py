@@ -22,7 +22,6 @@ from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.files.checks import (
-    check_basis,
     check_draw,
     check_learned,
     check_scaler,
@@ -263,7 +262,7 @@ def _drawn(frozen: Frozen, size: int, digest: str, version: str, learned: Arrays
     """
     check_learned(learned, frozen.n_components)
     check_size(frozen, size, learned)
-    check_basis(frozen.basis, frozen.n_inputs)
+    frozen.basis.check_in(frozen.n_inputs)
     check_scaler(frozen.scaler, frozen.n_inputs)
     if draw_digest(frozen) != digest:
         raise ModelFileError(

@@ -69,11 +69,10 @@ class Prefixes:
     """
 
     def __init__(self, equations: NormalEquations, alpha: float) -> None:
-        shifted = equations.gram.copy()
-        floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
-        shifted[np.diag_indices_from(shifted)] += max(floor, np.finfo(float).tiny)
+        gram = equations.gram
+        floor = max(alpha, len(gram) * np.finfo(float).eps * float(np.trace(gram)))
         self.equations, self.alpha = equations, alpha
-        self.factor = lower_factor(shifted)
+        self.factor = lower_factor(gram, max(floor, np.finfo(float).tiny))
         self.half = self._whiten(equations.cross)
 
     def _whiten(self, columns: Array) -> Array:

@@ -42,10 +42,9 @@ class Posterior:
         cls, equations: NormalEquations, weights: Array, alpha: float, fit_intercept: bool
     ) -> "Posterior":
         """From the sums of the fit."""
-        shifted = equations.gram.copy()
-        floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
-        shifted[np.diag_indices_from(shifted)] += floor
-        factor = lower_factor(shifted)
+        gram = equations.gram
+        floor = max(alpha, len(gram) * np.finfo(float).eps * float(np.trace(gram)))
+        factor = lower_factor(gram, floor)
         freedom = ridge_freedom(factor, floor) + fit_intercept
         noise = _noise(equations.errors(weights), equations.copies, freedom)
         return cls(floor, equations.copies, equations.mean, noise, fit_intercept, factor=factor)

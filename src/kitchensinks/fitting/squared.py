@@ -33,7 +33,7 @@ from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.problem.problem import Solution
-from kitchensinks.solvers.cholesky import column_by_column, lower_copy, lower_factor
+from kitchensinks.solvers.cholesky import lower_copy, lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
     Leaving,
@@ -321,13 +321,10 @@ def _solve(factor: Array, right: Array) -> Array:
 
 def effective_dimension(gram: Array, alpha: float) -> float:
     """Σ s/(s + α) over the eigenvalues s of a Gram matrix, α ≥ 0."""
-    shifted = column_by_column(gram)
-    diagonal = np.diag_indices_from(shifted)
-    rounding = len(gram) * np.finfo(float).eps * float(shifted[diagonal].max())
+    rounding = len(gram) * np.finfo(float).eps * float(np.diagonal(gram).max())
     if alpha <= rounding:
         return float(spectrum_facts(eigvalsh(gram), alpha, rounding)["freedom"])
-    shifted[diagonal] += alpha
-    return ridge_freedom(lower_factor(shifted), alpha)
+    return ridge_freedom(lower_factor(gram, alpha), alpha)
 
 
 def left_out_of(

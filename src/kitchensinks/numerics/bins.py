@@ -124,8 +124,11 @@ def hash_tiles(
                 continue
             for j in range(n_inputs):
                 start, pace, odd = shift[g, j], rate[g, j], multiplier[g, j]
+                # Clipped as in names: farther out, one more may be the same number, for ever.
                 bottom = np.floor((ends[tile, 0, j] - start) * pace)
+                bottom = min(max(bottom, -CELL_LIMIT), CELL_LIMIT)
                 top = np.floor((ends[tile, 1, j] - start) * pace)
+                top = min(max(top, -CELL_LIMIT), CELL_LIMIT)
                 if bottom == top:
                     continue
                 column = columns[tile, j]

@@ -3,13 +3,13 @@
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.threads import compiled, looped, row_tiles
+from kitchensinks.numerics.threads import inlined, looped, row_tiles
 
 # Rows that go through a transform together: one vector register and more of each.
 _TILE = 16
 
 
-@compiled()
+@inlined()
 def _transform(work: AnyArray) -> None:
     """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩.
 

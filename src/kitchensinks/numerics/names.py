@@ -11,7 +11,9 @@ from kitchensinks.numerics.threads import inlined, looped
 _TOGETHER = 64
 # Rows whose places are found before their values are added.
 _TILE = 1024
+# Sums of unsigned and signed integers would be floats.
 _ONE = np.uint64(1)
+# Zero in the type that counts have: a literal one has a type of its own.
 _NOTHING: Any = np.int64(0)
 
 

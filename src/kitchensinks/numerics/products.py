@@ -14,6 +14,7 @@ from scipy.linalg import cython_blas, cython_lapack
 from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.threads import in_order
 
+# The letter and the C type of each dtype, by which BLAS and LAPACK name their functions.
 _KINDS: dict[DType, tuple[str, Any]] = {
     np.dtype(np.float32): ("s", ctypes.c_float),
     np.dtype(np.float64): ("d", ctypes.c_double),
@@ -26,6 +27,7 @@ _PANEL = 128
 _TILE = 512
 # Columns of a Gram matrix that a thread computes at a time: half as many take a tenth longer.
 _GRAM_TILE = 1024
+# Fortran takes every argument by its address, letters too.
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
 
@@ -46,6 +48,7 @@ def _functions(module: Any, name: str, kinds: str) -> dict[DType, Any]:
     return found
 
 
+# The letters: how `_functions` reads the arguments of each.
 _SYRK = _functions(cython_blas, "syrk", "cciinainai")
 _TRSM = _functions(cython_blas, "trsm", "cccciinaiai")
 _GEMM = _functions(cython_blas, "gemm", "cciiinaiainai")

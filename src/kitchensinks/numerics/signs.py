@@ -7,7 +7,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
-from kitchensinks.numerics.threads import compiled, looped, row_tiles
+from kitchensinks.numerics.threads import inlined, looped, row_tiles
 
 # Stumps of a tile of the product.
 _TILE = 16
@@ -87,7 +87,7 @@ def stump_signs(
             out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
 
 
-@compiled()
+@inlined()
 def _reached(thresholds: AnyArray, low: Any, high: Any, value: object) -> Any:
     """low + the number of the sorted thresholds[low:high] that are at most the value."""
     while low < high:

@@ -92,7 +92,8 @@ class Team:
             self._pool.shutdown()
 
 
-# No team, and one that starts no threads.
+# _ALONE: no `threads` block is open, so that the next one may start a team. _ONE: the team of
+# n_jobs=1, which starts no threads.
 _ALONE, _ONE = Team(1), Team(1)
 _TEAM: ContextVar[Team] = ContextVar("kitchensinks_team", default=_ALONE)
 
@@ -126,7 +127,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
     check_jobs(n_jobs)
     count = available() if n_jobs is None else n_jobs
     count = count if count > 0 else max(1, available() + 1 + count)
-    # To count the cores takes as long as to predict one row.
+    # One thread needs no count of the cores, which takes as long as predicting one row.
     team = _ONE if count == 1 else Team(min(count, cores()))
     token = _TEAM.set(team)
     try:

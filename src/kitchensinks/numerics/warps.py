@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import inlined, looped
 
+# Kinds of column maps; model files hold these numbers.
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
 # Squashed values stay within ± this many deviations.
 BEND = 3.0

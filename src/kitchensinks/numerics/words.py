@@ -15,6 +15,7 @@ from scipy.special import gammaincinv
 
 from kitchensinks.numerics.arrays import Floats, Ints
 
+# Steps between the numbers that 52 random bits make in the unit interval.
 _TO_UNIT = 2.0**-52
 
 

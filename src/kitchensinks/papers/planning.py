@@ -7,7 +7,7 @@ features at which random features lose little against the kernel itself.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,6 @@ from kitchensinks.features.spectrum import Decay, decay_rates
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.papers.theory.thesis_spectra import leverage_features
 from kitchensinks.solvers.path import alpha_grid
-from kitchensinks.tables.arrays import densify
 
 # Leave-one-out errors that exceed the kernel's own by no more count as its equal.
 _CLOSE = 1.02
@@ -116,10 +115,11 @@ def left_out_error(values: Floats, vectors: Floats, targets: Floats, alpha: floa
 
 
 def intrinsic_dimension(rows: ArrayLike) -> float:
-    """The dimension that rows fill, from the distances r₁ ≤ r₂ to the two nearest other rows.
+    """The dimension that rows fill, at most their columns, from distances to the nearest rows.
 
-    n/Σ log(r₂/r₁), the maximum of the likelihood for rows that are uniform at the scale of their
-    neighbours (Facco, d'Errico, Rodriguez and Laio 2017). Equal rows count once.
+    n/Σ log(r₂/r₁), r₁ ≤ r₂ the distances to the two nearest other rows: the maximum of the
+    likelihood for rows that are uniform at the scale of their neighbours (Facco, d'Errico,
+    Rodriguez and Laio 2017). Equal rows count once.
 
     >>> line = np.outer(np.random.default_rng(0).uniform(size=500), [1.0, 2.0, 3.0])
     >>> round(intrinsic_dimension(line))
@@ -131,7 +131,9 @@ def intrinsic_dimension(rows: ArrayLike) -> float:
     near, _ = cKDTree(different).query(different, k=3)
     ratios = np.log(near[:, 2] / near[:, 1])
     total = float(ratios.sum())
-    return len(different) / total if total > 0 else math.inf
+    # On a grid the two nearest rows are equally far, which has no likelihood of its own.
+    width = float(different.shape[1])
+    return min(width, len(different) / total) if total > 0 else width
 
 
 def _centred(gram: Floats) -> Floats:
@@ -146,8 +148,8 @@ def _needed(
     """The least K, by doubling, whose features have a leave-one-out error within the limit."""
     count = _FIRST
     while count < _LAST:
-        features: Any = basis.draw(seed, rows.shape[1], count).scaled_features(rows)
-        gram = densify(features) @ densify(features).T
+        features = basis.draw(seed, rows.shape[1], count).scaled_features(rows)
+        gram = features @ features.T
         if left_out_error(*eigen(_centred(gram) / len(rows)), targets, alpha) <= limit:
             break
         count *= 2

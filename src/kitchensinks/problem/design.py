@@ -288,7 +288,8 @@ def _narrow_sweep(
 def _slices(
     rows: slice, block: FloatBlock, entries: int = SLICE_ENTRIES
 ) -> Iterator[tuple[slice, FloatBlock]]:
-    """A block in slices of at most SLICE_ROWS rows."""
+    """A block in slices of at most SLICE_ROWS rows and about `entries` entries, and of at least 64
+    rows (16 for the compiled loops, whose slices are a quarter as large)."""
     least = 64 if entries == SLICE_ENTRIES else 16
     size = max(least, min(SLICE_ROWS, entries // block.shape[1]))
     for start in range(0, len(block), size):

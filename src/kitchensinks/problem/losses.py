@@ -236,12 +236,9 @@ class Kinked(Loss):
         inside = (dual >= low - DOMAIN_SLACK) & (dual <= high + DOMAIN_SLACK)
         return np.where(inside, dual * targets, np.inf)
 
-    def prox(self, targets: Array, points: Array, step: Array | float) -> Array:
-        """argmin_u value(targets, u) + (u - points)²/(2·step), entry by entry."""
-        return points - step * self.prox_slope(targets, points, step)
-
     def prox_slope(self, targets: Array, points: Array, step: Array | float) -> Array:
-        """(points - prox)/step: a subgradient at the prox, exactly inside the domain."""
+        """(points − u)/step at u = argmin value(targets, u) + (u − points)²/(2·step): a subgradient
+        of the loss there, exactly inside its domain."""
         low, high = self.slopes(targets)
         return np.clip((points - targets) / step, low, high)
 
@@ -276,6 +273,7 @@ class Quantile(Kinked):
         return np.full(targets.shape, -self.tau), np.full(targets.shape, 1.0 - self.tau)
 
 
+# The order in which errors list the losses that there are.
 _OF_CLASSES = (Squared(), Hinge(), SquaredHinge(), Logistic(), Multinomial(), Exponential())
 _OF_NUMBERS = (Huber(), Quantile(), Poisson(), Gamma(), Tweedie())
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (*_OF_CLASSES, *_OF_NUMBERS)}

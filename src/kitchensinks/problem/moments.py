@@ -12,6 +12,7 @@ from kitchensinks.numerics.arrays import AnyArray, DType, Floats
 from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
 from kitchensinks.numerics.products import gram_lower
 
+# What adds up over blocks of rows: merged, and stored with the shift.
 _SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 
@@ -108,8 +109,12 @@ class Moments:
         new = features[:, done:]
         # Targets are centred and scaled before the products: in float32 a small spread about a
         # large mean would be lost, and large targets would overflow.
-        level = targets.mean(axis=0) if len(targets) else np.zeros(targets.shape[1])
+        # Targets of rows without weight may be anything: they must not set the unit of the others.
+        idle = np.zeros(len(targets), dtype=bool) if weights is None else weights == 0.0
+        shown = targets[~idle] if idle.any() else targets
+        level = shown.mean(axis=0) if len(shown) else np.zeros(targets.shape[1])
         spread = targets - level
+        spread[idle] = 0.0
         size = np.abs(spread).max(axis=0, initial=0.0)
         size = np.where(size > 0.0, size, 1.0)
         spread /= size

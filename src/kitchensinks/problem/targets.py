@@ -139,14 +139,14 @@ class TargetSizes(NamedTuple):
     def of(cls, y: AnyArray, weights: Array | None = None) -> "TargetSizes":
         """The summary of targets y, (n,) or (n, outputs), with weights (n,)."""
         columns = y.reshape(len(y), -1)
-        counted = columns if weights is None else columns[weights > 0]
+        counted = columns if weights is None else np.where(weights[:, None] > 0, columns, 0.0)
         total = float(len(columns) if weights is None else weights.sum())
         largest = np.abs(counted).max(axis=0, initial=0.0)
         mean = np.zeros(columns.shape[1])
         if total > 0.0:
             # Divided by a power of two, so that no sum overflows.
             unit = float(power_of_two(largest.max(initial=0.0)))
-            mean = unit * np.average(columns / unit, axis=0, weights=weights)
+            mean = unit * np.average(counted / unit, axis=0, weights=weights)
         return cls(total, mean, largest, y.ndim == 1)
 
     def merge(self, other: "TargetSizes") -> "TargetSizes":
@@ -331,11 +331,11 @@ def weights_by_class(given: object, known: list[Any] | None = None) -> Mapping[A
 class Numbers:
     """Numbers about their mean and in a unit of their own, so that nothing overflows.
 
-    unit: a power of two near their size; centre (outputs,): their mean, zero without an intercept,
-    so that float32 products do not lose targets with a large mean; one_output: y had one axis.
-    log: predictions are exp(score). The unit is then their mean (the largest of several outputs),
-    nothing is taken off, and scores are off by the centre, log(unit); without an intercept the unit
-    is one.
+    unit: a power of two near their size. centre (outputs,): their mean, or zero without an
+    intercept; it is subtracted before targets are fitted, because float32 products would lose the
+    digits of targets with a large mean. one_output: y had one axis. log: predictions are
+    exp(score); the unit is then the mean (the largest of several outputs; 1 without an intercept),
+    nothing is subtracted, and centre = log(unit) is added to the scores.
     """
 
     unit: float
@@ -410,8 +410,8 @@ class Numbers:
         largest = float(np.abs(coded).max(initial=0.0))
         if not largest < 1.0 / FARTHEST:
             raise ValueError(
-                f"y has entries {largest:.0e} times as large as the first rows had: call "
-                "freeze(X, y) with representative targets first, or scale y."
+                f"y has entries {largest:.0e} times as large as the targets of fit or the first of "
+                "partial_fit, which set the unit: scale y, or call freeze(X, y) with typical ones."
             )
         return np.asarray(coded)
 

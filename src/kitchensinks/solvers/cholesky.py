@@ -13,13 +13,8 @@ _GROWTH = 10.0
 _COLUMNS = 256
 
 
-def column_by_column(matrix: AnyArray) -> AnyArray:
-    """A column-major copy of a symmetric matrix, without transposing it."""
-    return np.array(matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T, order="F")
-
-
 def lower_copy(matrix: AnyArray) -> AnyArray:
-    """A column-major copy of the lower triangle; entries above it are not set."""
+    """A column-major copy of the lower triangle of a symmetric matrix; the rest is not set."""
     source = matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T
     copy = np.empty_like(source, order="F")
 
@@ -41,11 +36,11 @@ def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
     return solve_lower(factor, right.reshape(len(right), -1)).reshape(right.shape)
 
 
-def lower_factor(matrix: AnyArray) -> AnyArray:
-    """The lower triangular L with L·L' = matrix + jitter·I, for a finite symmetric matrix.
+def lower_factor(matrix: AnyArray, ridge: float = 0.0) -> AnyArray:
+    """The lower triangular L with L·L' = matrix + (ridge + jitter)·I; the matrix is symmetric.
 
     The jitter is the first of 0, d, 10·d, 100·d, … for which L exists, where d is ε times the
-    largest diagonal entry and ε the rounding unit of the dtype of the matrix. A matrix that is
+    largest diagonal entry and ε the rounding unit of the dtype of the matrix. A sum that is
     positive definite is factored as it is; one whose negative eigenvalues are rounding gets no more
     than ten times what makes it positive definite.
 
@@ -53,7 +48,7 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
     array([[2., 0.],
            [0., 3.]])
     """
-    factor = _jittered(matrix)[0]
+    factor = _jittered(matrix, ridge)[0]
     for column in range(1, len(factor)):
         factor[:column, column] = 0.0
     return factor
@@ -74,7 +69,7 @@ def _jittered(matrix: AnyArray, ridge: float = 0.0) -> tuple[AnyArray, float]:
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
-        shifted = column_by_column(matrix)
+        shifted = lower_copy(matrix)
         shifted[diagonal] += ridge
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):

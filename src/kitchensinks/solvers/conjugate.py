@@ -11,13 +11,12 @@ grids in `solvers.binned`. Where A = G + αI, the residual r = cross − Aβ giv
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 
 from kitchensinks.numerics.arrays import Bools
+from kitchensinks.numerics.products import solve_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Problem, Solution
 from kitchensinks.solvers.cholesky import lower_factor
@@ -36,9 +35,10 @@ _AIM = 0.5
 _TREND = 5
 # A restart that leaves more than this share of ‖r‖² is limited by rounding of the products.
 _STALLED = 0.25
-
+# The least normal number: what is allowed stays positive where the objective is zero.
 _TINY = float(np.finfo(float).tiny)
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 
@@ -306,13 +306,10 @@ def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Op
     # Directions missing from the sample get a small share of its mean eigenvalue.
     floor = max(alpha, 10.0 * noise, 1e-9 * mean, np.finfo(float).tiny)
     narrow = floor > NARROW * mean * len(gram)
-    shifted: NDArray[np.floating[Any]] = gram.astype(np.float32 if narrow else np.float64)
-    shifted[np.diag_indices_from(shifted)] += floor
-    factor = lower_factor(shifted), True
+    factor = lower_factor(gram.astype(np.float32 if narrow else np.float64), floor)
 
     def solve(vector: Array) -> Array:
-        narrowed = vector.astype(shifted.dtype)
-        return np.asarray(cho_solve(factor, narrowed, check_finite=False), dtype=np.float64)
+        return np.asarray(solve_lower(factor, vector.astype(factor.dtype)), dtype=np.float64)
 
     return solve
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Ints, Matrix
-from kitchensinks.numerics.threads import compiled, in_order
+from kitchensinks.numerics.threads import compiled, in_order, inlined
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array, Kinked
@@ -47,6 +47,7 @@ _GOLDEN = 0.6180339887498949
 # Golden sections of a line search.
 _SECTIONS = 12
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
 
 
@@ -263,7 +264,7 @@ def _measure(block: AnyArray, mean: AnyArray, norms: AnyArray, means: AnyArray) 
         norms[i], means[i] = norm, inner
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"})
+@inlined(fastmath={"reassoc", "contract", "nsz"})
 def _score(row: AnyArray, value: float, weights: AnyArray) -> Any:
     """z·weights of a dense row, or of the columns of bins."""
     if value > 0.0:
@@ -279,7 +280,7 @@ def _score(row: AnyArray, value: float, weights: AnyArray) -> Any:
     return score
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"})
+@inlined(fastmath={"reassoc", "contract", "nsz"})
 def _add(row: AnyArray, value: float, move: float, weights: AnyArray) -> None:
     """weights += move·z."""
     if value > 0.0:

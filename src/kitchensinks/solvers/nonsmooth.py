@@ -19,12 +19,11 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs, kinked
@@ -48,9 +47,12 @@ INNER_TOL = 0.1
 # Newton stops, not converged, after this many steps without progress: a tolerance below rounding is
 # never met.
 STALLED = 40
+# Steps that are shorter, as a part of Newton's, are zero up to rounding.
+SHORTEST = 1e-12
 # A step makes progress if it lowers the gap to less than this part of the smallest so far.
 FALLING = 0.9
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("ADMM", smooth=False)
 
 
@@ -317,7 +319,8 @@ class _Multipliers:
 
     @property
     def gap(self) -> float:
-        """The gap, or what it would be with the multipliers where it cannot be small."""
+        """The certified gap. Without penalty or ball that stays the objective itself: then the gap
+        at the multipliers, which are dual feasible up to the tolerance of Newton's gradient."""
         return self.best.gap if self.problem.bounded else min(self.best.gap, self.nearly_dual_gap)
 
     def close_enough(self, tol: float) -> bool:
@@ -350,7 +353,7 @@ class _Multipliers:
             corner = np.array([[total + DAMPING * self.penalty]])
             hessian = np.block([[hessian, border], [border.T, corner]])
             gradient = np.vstack([gradient, pull])
-        step = -cho_solve((lower_factor(hessian), True), gradient, check_finite=False)
+        step = -ridge_solve(hessian, 0.0, gradient)
         promise = -float(np.sum(gradient * step))
         move = step[: len(self.weights)]
         shift = -problem.mean @ move
@@ -422,7 +425,8 @@ class _Multipliers:
         low, high = 0.0, 1.0
         if slope(high) <= 0.0:
             return high
-        while high - low > 1e-3 * high:
+        # Where rounding makes the slope positive at all lengths, the step is zero.
+        while high - low > 1e-3 * high and high > SHORTEST:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if slope(middle) > 0.0 else (middle, high)
         return high

@@ -16,7 +16,7 @@ from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalt
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution, certified_gap
-from kitchensinks.solvers.cholesky import definite, lower_factor
+from kitchensinks.solvers.cholesky import definite, lower_factor, ridge_solve
 
 
 class FactoredGram:
@@ -46,8 +46,9 @@ class FactoredGram:
         #: the least eigenvalue before clipping: what is below zero is rounding of the Gram
         self.lowest = float(values[0])
         self.values: Array = np.maximum(values, 0.0)
-        #: below this an eigenvalue is rounding of the largest one
+        #: the largest eigenvalue
         self.largest = float(self.values.max())
+        #: eigenvalues below this are rounding errors of the largest one
         self.rounding = self.largest * len(gram) * np.finfo(float).eps
         self.trace = float(np.trace(gram))
 
@@ -119,10 +120,10 @@ def minimise_quadratic(
     if isinstance(constraint, L2Ball):
         one = np.ones(1)
         return FactoredGram(shifted).solve(one, linear[:, None], alpha, constraint)[:, 0]
-    shifted[diagonal] += 2.0 * alpha
     if isinstance(constraint, SupBall):
+        shifted[diagonal] += 2.0 * alpha
         return _box_minimiser(shifted, linear, constraint.radius, accuracy)
-    return np.asarray(cho_solve((lower_factor(shifted), True), linear, check_finite=False))
+    return ridge_solve(shifted, 2.0 * alpha, linear)
 
 
 def ball_multipliers(spectrum: Array, rotated: Array, radius: float, rounding: Array) -> Array:

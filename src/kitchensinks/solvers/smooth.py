@@ -43,6 +43,7 @@ DAMPING = 1e-7
 # The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
 COUPLING = 2.0
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("quasi-Newton", smooth=True)
 
 

@@ -27,6 +27,7 @@ INNER = 0.3
 # Smoothed problems at most.
 MOST_WIDTHS = 12
 
+# Problems that the method solves; others are refused before the first pass.
 NEEDS = Needs("smoothing", smooth=False, bounded=True)
 
 

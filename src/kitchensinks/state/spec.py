@@ -154,6 +154,7 @@ class Spec:
     def encode(self, rows: Matrix, y: AnyArray, weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
         if self.task == "regression":
+            y = _shown(y, weights)
             check_targets(y, self.loss)
         factors = self.encoding.weights_of(y)
         if factors is not None:
@@ -293,6 +294,16 @@ def check_loss(loss: object, task: str) -> Loss:
     if task not in loss.tasks:
         raise ValueError(f"loss={loss.name!r} does not fit {task}: need one of {names}.")
     return loss
+
+
+def _shown(y: AnyArray, weights: Array | None) -> AnyArray:
+    """Targets in which rows without weight have the first target of some weight: theirs may be
+    anything, such as a fill value that no loss takes."""
+    if weights is None or (weights > 0).all():
+        return y
+    shown = y.copy()
+    shown[weights <= 0] = y[np.argmax(weights > 0)]
+    return shown
 
 
 def check_targets(y: AnyArray, loss: Loss) -> None:

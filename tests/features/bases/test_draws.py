@@ -149,6 +149,13 @@ def test_rows_of_any_layout(basis):
 
 
 @every_basis
+def test_dense_features_lie_row_by_row_in_memory(basis):
+    rows = extreme_and_random_rows()
+    features = drawn(basis, rows, 3, 30).features(rows)
+    assert sparse.issparse(features) or features.flags.c_contiguous
+
+
+@every_basis
 def test_no_rows(basis):
     rows = extreme_and_random_rows()
     draw = drawn(basis, rows, 3, 30)

@@ -17,8 +17,8 @@ from kitchensinks.features.bases.maxout import (
     maxout_kernel,
     mean_maximum,
     same_argmax,
-    square_maximum,
 )
+from kitchensinks.papers.theory import max_second_moment
 
 N_DRAWS = 400_000
 
@@ -45,7 +45,7 @@ def test_maxout_kernel(q, rho):
     products = first.max(axis=1) * second.max(axis=1)
     x, z = np.array([[3.0, 0.0]]), 0.5 * np.array([[rho, math.sqrt(1 - rho**2)]])
     ours = ks.Maxout(q).kernel(x, z)[0, 0] / 1.5
-    printed = square_maximum(q) * rho * same_argmax(rho, q)
+    printed = max_second_moment(pool=q) * rho * same_argmax(rho, q)
     assert agrees(ours, products)
     assert not agrees(printed, products)
 
@@ -54,7 +54,7 @@ def test_maxout_kernel_in_numbers():
     assert maxout_kernel(0.0, 2) == pytest.approx(1 / math.pi)
     assert maxout_kernel(0.0, 4) == pytest.approx(1.060, abs=5e-4)
     assert maxout_kernel(0.5, 8) == pytest.approx(2.134, abs=5e-4)
-    assert square_maximum(8) * 0.5 * same_argmax(0.5, 8) == pytest.approx(0.392, abs=5e-4)
+    assert max_second_moment(pool=8) * 0.5 * same_argmax(0.5, 8) == pytest.approx(0.392, abs=5e-4)
     first, second = pools(0.5, 8)
     together = first.argmax(axis=1) == second.argmax(axis=1)
     alone = (first.max(axis=1) * second.max(axis=1) * together).mean()
@@ -63,8 +63,8 @@ def test_maxout_kernel_in_numbers():
 
 @pytest.mark.parametrize("q", [2, 3, 8])
 def test_printed_maxout_kernel_is_right_for_equal_rows(q):
-    assert maxout_kernel(1.0, q) == pytest.approx(square_maximum(q) * same_argmax(1.0, q))
-    opposite = square_maximum(q) * -1 * same_argmax(-1.0, q)
+    assert maxout_kernel(1.0, q) == pytest.approx(max_second_moment(pool=q) * same_argmax(1.0, q))
+    opposite = max_second_moment(pool=q) * -1 * same_argmax(-1.0, q)
     assert (maxout_kernel(-1.0, q) == pytest.approx(opposite, abs=1e-9)) == (q == 2)
 
 
@@ -109,7 +109,7 @@ def test_pool_of_two_has_a_closed_form_where_the_printed_coefficient_divides_by_
 
 @pytest.mark.parametrize("q", [3, 4, 10])
 def test_printed_coefficients_hold_from_three_on(q):
-    second_hermite = (square_maximum(q) - 1) / math.sqrt(2)
+    second_hermite = (max_second_moment(pool=q) - 1) / math.sqrt(2)
     expected = [
         1 / q,
         mean_maximum(q) ** 2 / (q - 1),
@@ -131,13 +131,13 @@ def test_coefficients_sum_to_the_chance(q):
 def test_moments_of_the_maximum(q):
     largest = np.random.default_rng(q).standard_normal((200_000, q)).max(axis=1)
     assert agrees(mean_maximum(q), largest)
-    assert agrees(square_maximum(q), largest**2)
+    assert agrees(max_second_moment(pool=q), largest**2)
 
 
 def test_second_moment_of_the_maximum_grows_as_twice_the_logarithm():
     """Maxout paper, appendix A, prints log q: the slope in log q nears 2, not 1."""
     counts = np.array([1e2, 1e4, 1e6, 1e8])
-    moments = np.array([square_maximum(int(q)) for q in counts])
+    moments = np.array([max_second_moment(pool=int(q)) for q in counts])
     slopes = np.diff(moments) / np.diff(np.log(counts))
     assert (np.diff(slopes) > 0).all()
     assert 1.75 < slopes[-1] < 2

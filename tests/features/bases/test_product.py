@@ -40,6 +40,12 @@ def test_pairs_of_columns_by_brute_force():
     assert _all_pairs(np.ones(4), np.ones(4)) == (None, None)
 
 
+def test_columns_of_many_draws_are_counted_at_once():
+    """One by one, 20,000 draws would take minutes."""
+    mixed = ks.Union([ks.Fourier(gamma=1.0, form="paired"), ks.ReLU(gamma=1.0)])
+    assert ks.Product([ks.Linear(), mixed]).n_columns(20_000) == 30_000
+
+
 def test_parts_are_drawn_apart():
     """The same basis twice has two draws: cos² would have the mean ½ and not the product."""
     basis = ks.Product([ks.Fourier(gamma=0.4)] * 2)

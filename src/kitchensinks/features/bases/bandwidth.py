@@ -32,7 +32,8 @@ class WithGamma(Basis):
 
     def check(self) -> None:
         gamma = self.gamma
-        if self._several and isinstance(gamma, list | tuple | np.ndarray):
+        listed = isinstance(gamma, list | tuple | np.ndarray) and getattr(gamma, "ndim", 1) > 0
+        if self._several and listed:
             if len(gamma) == 0:
                 raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
             if len({np.shape(one) for one in gamma}) > 1:

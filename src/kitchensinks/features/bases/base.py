@@ -15,7 +15,6 @@ from kitchensinks.features.bases.draw import (
     Products,
     Scorer,
     Theta,
-    cast,
     sample_blocks,
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
@@ -151,7 +150,7 @@ class Basis(Linked):
         """
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, np.ndarray) and not (
-                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
+                value.dtype.kind in "iuf" and np.isfinite(value).all()
             ):
                 raise ValueError(f"{name} is not made of finite numbers")
             tabled = not isinstance(value, str) and np.ndim(value) == 2
@@ -264,9 +263,8 @@ class Basis(Linked):
             )
         seed = check_seed(seed)
         theta = self.theta(seed, n_inputs, start, n_components)
-        if not self.keeps_float64:
-            theta = {name: cast(value, np.dtype(dtype)) for name, value in theta.items()}
-        return Draw(self, seed, n_inputs, start, n_components, np.dtype(dtype), theta)
+        exact = Draw(self, seed, n_inputs, start, n_components, np.dtype(np.float64), theta)
+        return exact.astype(dtype)
 
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         """θ of draws start, …, stop − 1, joined from their blocks."""
@@ -356,6 +354,10 @@ class Basis(Linked):
 
     def columns(self, theta: Theta, n_draws: int) -> Ints:
         """Number of columns of each draw, shape (n_draws,)."""
+        return self.column_counts(n_draws)
+
+    def column_counts(self, n_draws: int) -> Ints:
+        """Columns of each of the first draws of any seed, for dense bases."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 
     def n_functions(self, n_draws: int) -> int:
@@ -428,7 +430,7 @@ def check_count(name: str, value: object) -> int:
         raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
     if int(value) > MOST_COUNTED:
         raise ValueError(
-            f"{name} is above {MOST_COUNTED:.0e}: need a number that can be counted to."
+            f"{name} is above {MOST_COUNTED:.0e}: need a whole number of at most that."
         )
     return int(value)
 

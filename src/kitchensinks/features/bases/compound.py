@@ -28,5 +28,10 @@ class Compound(Basis):
         for basis in self.bases:
             basis.check()
 
+    def check_in(self, n_inputs: int) -> None:
+        self.check()
+        for basis in self.bases:
+            basis.check_in(n_inputs)
+
     def unresolved(self) -> str | None:
         return next((p for basis in self.bases if (p := basis.unresolved())), None)

@@ -32,7 +32,7 @@ class Custom(Basis):
         in closed form: then `kernel` is an average
         over `monte_carlo` draws with a fixed seed, and `kernel_error` gives its standard
         error (at most bound²/√monte_carlo).
-    bound : sup |φ| where it is known; infinite promises nothing.
+    bound : sup |φ|; ``math.inf`` (default) where it is not known.
     monte_carlo : draws for the kernel estimate; 4096 leave an error of bound²/64 at most.
 
     Examples

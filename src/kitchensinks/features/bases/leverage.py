@@ -73,14 +73,17 @@ class KernelOperator:
         self._block = max(1, HELD_ENTRIES // widest)
         self.by_rows = n_columns > n_rows
         self._kept: list[tuple[Floats, Ints]] | None = None
-        if n_columns * n_rows <= HELD_ENTRIES or not self.by_rows:
-            self._kept = list(self._features())
         if self.by_rows:
+            if n_columns * n_rows <= HELD_ENTRIES:
+                self._kept = list(self._features())
             gram = np.zeros((n_rows, n_rows))
             for features, _ in self._features():
                 gram += features @ features.T
         else:
-            together = np.hstack([features for features, _ in self._features()])
+            parts, counts = zip(*self._features(), strict=True)
+            self._counts = np.concatenate(counts)
+            together = np.hstack(parts)
+            del parts
             gram = together.T @ together
         self.eigenvalues, self._vectors = eigen(gram)
 
@@ -104,8 +107,7 @@ class KernelOperator:
             ]
             return np.concatenate(parts)
         share = self.eigenvalues / (self.eigenvalues + mu)
-        counts = np.concatenate([counts for _, counts in self._features()])
-        return _by_draw(np.square(self._vectors) @ share, counts)
+        return _by_draw(np.square(self._vectors) @ share, self._counts)
 
 
 def _by_draw(values: Floats, counts: Ints) -> Floats:
@@ -132,7 +134,8 @@ def leverage_scores(
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    return KernelOperator(draw, rows, weights).scores(mu)
+    # In float32 eigenvalues that are zero would be below it by more than is taken for rounding.
+    return KernelOperator(draw.astype(np.float64), rows, weights).scores(mu)
 
 
 def leverages(draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None) -> Floats:

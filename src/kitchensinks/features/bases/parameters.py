@@ -10,6 +10,7 @@ from kitchensinks.numerics.arrays import Arrays
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis
 
+# Values that JSON holds as they are.
 _PLAIN = (str, int, float, bool, type(None))
 
 

@@ -90,6 +90,11 @@ class Product(Compound):
         if self.places is not None:
             self._check_places(self.places)
 
+    def check_in(self, n_inputs: int) -> None:
+        self.check()
+        for basis, own in zip(self.bases, self._places(n_inputs), strict=True):
+            basis.check_in(len(own))
+
     def _check_places(self, given: Any) -> None:
         good = isinstance(given, list | tuple) and len(given) == len(self.bases)
         for own in given if good else ():
@@ -134,9 +139,11 @@ class Product(Compound):
         parts: ProductParts = theta["parts"]
         return reduce(np.multiply, parts.counts)
 
+    def column_counts(self, n_draws: int) -> Ints:
+        return reduce(np.multiply, [basis.column_counts(n_draws) for basis in self.bases])
+
     def n_columns(self, n_draws: int) -> int:
-        counts = [_counts(basis, n_draws) for basis in self.bases]
-        return int(reduce(np.multiply, counts).sum())
+        return int(self.column_counts(n_draws).sum())
 
     def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         parts: ProductParts = theta["parts"]
@@ -145,10 +152,11 @@ class Product(Compound):
         ]
         out = pieces[0]
         for piece, (left, right) in zip(pieces[1:], parts.pairs(), strict=True):
-            if left is None:
+            if left is None or right is None:
                 out *= piece
             else:
-                out = out[:, left] * piece[:, right]
+                # `take` keeps the order of rows in memory, for which later loops are compiled.
+                out = np.take(out, left, axis=1) * np.take(piece, right, axis=1)
         return np.asarray(out)
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
@@ -209,13 +217,6 @@ class ProductParts:
     def join(self, products: "list[ProductParts]") -> "ProductParts":
         columns = zip(*(product.parts for product in products), strict=True)
         return ProductParts([first.followed_by(list(others)) for first, *others in columns])
-
-
-def _counts(basis: Basis, n_draws: int) -> Ints:
-    """Columns of each draw of a dense basis."""
-    if basis.n_columns(n_draws) == n_draws * basis.features_per_draw:
-        return np.full(n_draws, basis.features_per_draw, dtype=np.int64)
-    return np.diff([basis.n_columns(k) if k else 0 for k in range(n_draws + 1)])
 
 
 def _all_pairs(left: Ints, right: Ints) -> tuple[Ints | None, Ints | None]:

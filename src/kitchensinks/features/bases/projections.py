@@ -22,6 +22,7 @@ from kitchensinks.tables.arrays import block_slices, densify
 
 Radial = Callable[[Words, int], Floats]
 
+# Names of the laws of directions, as users give them.
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 
 # Most rows that are made orthogonal to each other: a QR factorisation costs d times their square.

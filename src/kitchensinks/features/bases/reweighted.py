@@ -121,6 +121,9 @@ class Reweighted(Basis):
         if not isinstance(self.correction, bool | np.bool_):
             raise TypeError(f"correction={self.correction!r}: need True or False.")
 
+    def check_in(self, n_inputs: int) -> None:
+        self.inner.check_in(n_inputs)
+
     def unresolved(self) -> str | None:
         return self.inner.unresolved()
 

@@ -167,6 +167,12 @@ class Union(Compound):
         union: UnionParts = theta["parts"]
         return union.columns
 
+    def column_counts(self, n_draws: int) -> Ints:
+        owners, counts = self.owners(n_draws), np.empty(n_draws, dtype=np.int64)
+        for j, (basis, count) in enumerate(self._with_counts(n_draws)):
+            counts[owners == j] = basis.column_counts(count)
+        return counts
+
     def n_columns(self, n_draws: int) -> int:
         return sum(basis.n_columns(count) for basis, count in self._with_counts(n_draws))
 

@@ -10,7 +10,7 @@ from kitchensinks.papers.datasets.synthetic import _check_count, _start
 
 # X_train, y_train, X_test, y_test; feature_names where the columns have names; lengths_train and
 # lengths_test where rows are frames of utterances.
-Parts = dict[str, Any]
+SetParts = dict[str, Any]
 
 
 def pandas() -> Any:
@@ -23,13 +23,13 @@ def pandas() -> Any:
     return pandas
 
 
-def parts(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **rest: Any) -> Parts:
+def parts(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **rest: Any) -> SetParts:
     return dict(X_train=X_train, y_train=y_train, X_test=X_test, y_test=y_test, **rest)
 
 
 def split(
     rows: Any, targets: Any, test_share: float, random_state: Any, by_class: bool = False
-) -> Parts:
+) -> SetParts:
     """Split by seed. By class: each class gives its share, and the rows keep their order."""
     from sklearn.model_selection import train_test_split
 
@@ -46,16 +46,16 @@ def split(
     return parts(rows[train], targets[train], rows[test], targets[test])
 
 
-def bundled(raw: Any, random_state: Any = 0) -> Parts:
+def bundled(raw: Any, random_state: Any = 0) -> SetParts:
     return split(raw.data, raw.target, 0.25, random_state) | {"feature_names": raw.feature_names}
 
 
-def official(raw: Any) -> Parts:
+def official(raw: Any) -> SetParts:
     X_train, X_test = (raw[part].astype(np.float32) for part in ("X_train", "X_test"))
     return parts(X_train, raw["y_train"].astype(np.int64), X_test, raw["y_test"].astype(np.int64))
 
 
-def timit(raw: Any) -> Parts:
+def timit(raw: Any) -> SetParts:
     for part in ("train", "test"):
         rows, states, lengths = (raw[f"{name}_{part}"] for name in ("X", "y", "lengths"))
         if rows.ndim != 2 or states.shape != (len(rows),) or lengths.sum() != len(rows):
@@ -67,37 +67,37 @@ def timit(raw: Any) -> Parts:
     return dict(raw)
 
 
-def mnist(raw: Any) -> Parts:
+def mnist(raw: Any) -> SetParts:
     images = {part: raw[part].reshape(-1, 784) for part in ("X_train", "X_test")}
     found = official(raw | images)
     return found | {part: found[part] / np.float32(255) for part in images}
 
 
-def tenth(raw: Any, random_state: Any = 0) -> Parts:
+def tenth(raw: Any, random_state: Any = 0) -> SetParts:
     found = split(raw["X"], raw["y"], 0.1, random_state)
     return found | {"feature_names": raw["feature_names"]}
 
 
-def regression(raw: Any, random_state: Any = 0) -> Parts:
+def regression(raw: Any, random_state: Any = 0) -> SetParts:
     return tenth(raw | {"y": raw["y"].astype(np.float64)}, random_state)
 
 
-def covtype(raw: Any, random_state: Any = 0) -> Parts:
+def covtype(raw: Any, random_state: Any = 0) -> SetParts:
     columns = {"X": raw["X"].astype(np.float32), "y": raw["y"].astype(np.int64)}
     return tenth(raw | columns, random_state)
 
 
-def covtype_binary(raw: Any, random_state: Any = 0) -> Parts:
+def covtype_binary(raw: Any, random_state: Any = 0) -> SetParts:
     return covtype(raw | {"y": np.where(raw["y"] == 2, 1, -1)}, random_state)
 
 
-def adult(raw: Any) -> Parts:
+def adult(raw: Any) -> SetParts:
     X_train, X_test = (raw[part].drop(columns="income") for part in ("train", "test"))
     y_train, y_test = (np.asarray(raw[part]["income"], dtype=str) for part in ("train", "test"))
     return parts(X_train, y_train, X_test, y_test, feature_names=X_train.columns)
 
 
-def adult_onehot(raw: Any) -> Parts:
+def adult_onehot(raw: Any) -> SetParts:
     found = adult(raw)
     columns, train, test = one_hot(found["X_train"], found["X_train"], found["X_test"])
     y_train, y_test = (np.where(found[part] == ">50K", 1, -1) for part in ("y_train", "y_test"))
@@ -106,7 +106,7 @@ def adult_onehot(raw: Any) -> Parts:
 
 def kddcup99(
     raw: Any, n_train: int | None = 50_000, n_test: int | None = 150_000, random_state: Any = 0
-) -> Parts:
+) -> SetParts:
     random = _start(1, 0.0, random_state)
     tables = []
     for part, count in (("train", n_train), ("test", n_test)):
@@ -150,7 +150,7 @@ def one_hot(learn: Any, *tables: Any) -> tuple[Any, ...]:
 
 def har(
     raw: Any, positive: Collection[int] | None = None, n_irrelevant: int = 0, random_state: Any = 0
-) -> Parts:
+) -> SetParts:
     _check_count("n_irrelevant", n_irrelevant, least=0)
     random = _start(1, 0.0, random_state)
     labels = raw["y"].astype(np.int64)
@@ -171,7 +171,7 @@ _WINDOW, _HOP = 256, 160
 _JOINED, DIGIT_STATES = 5, 5
 
 
-def fsdd(raw: Any, frames: bool = False) -> Parts:
+def fsdd(raw: Any, frames: bool = False) -> SetParts:
     """Log energies of 20 mel-spaced bands from 100 to 4000 Hz, in 16 windows of each recording.
 
     Windows start at equal steps from the first sample to the last possible one; the recording is
@@ -186,7 +186,7 @@ def fsdd(raw: Any, frames: bool = False) -> Parts:
         rows = [_bands(*pair).ravel() for pair in zip(sounds, places, strict=True)]
         bands, digits = np.array(rows, np.float32), raw["digit"].astype(np.int64)
         return parts(bands[~test], digits[~test], bands[test], digits[test])
-    found: Parts = {}
+    found: SetParts = {}
     for part, chosen in (("train", ~test), ("test", test)):
         rows, states, lengths = [], [], []
         for group in _spoken_together(raw["speaker"], np.flatnonzero(chosen)):
@@ -224,7 +224,7 @@ def _spoken_together(speaker: Any, places: Any) -> list[Any]:
     return groups
 
 
-def faces(raw: Any, test_share: float = 0.25, random_state: Any = 0) -> Parts:
+def faces(raw: Any, test_share: float = 0.25, random_state: Any = 0) -> SetParts:
     rows = raw["X"].reshape(len(raw["X"]), -1).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return split(rows, raw["subject"].astype(np.int64), test_share, random_state, by_class=True)
@@ -232,7 +232,7 @@ def faces(raw: Any, test_share: float = 0.25, random_state: Any = 0) -> Parts:
 
 def umist(
     raw: Any, full_size: bool = False, test_share: float = 0.25, random_state: Any = 0
-) -> Parts:
+) -> SetParts:
     size = "112x92" if full_size else "28x23"
     sized = {"X": raw[f"X_{size}"], "subject": raw[f"subject_{size}"]}
     return faces(sized, test_share, random_state)

@@ -149,7 +149,7 @@ def _har(rows: Path, labels: Path, subjects: Path, names: Path) -> Contents:
         "X": np.loadtxt(rows, dtype=np.float32),
         "y": np.loadtxt(labels, dtype=np.uint8),
         "subject": np.loadtxt(subjects, dtype=np.uint8),
-        "feature_names": [line.split()[1] for line in names.read_text().splitlines()],
+        "feature_names": [line.split()[1] for line in _bytes(names).decode().splitlines()],
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kitchensinks.papers.datasets import builders, making
-from kitchensinks.papers.datasets.builders import Parts
+from kitchensinks.papers.datasets.builders import SetParts
 
 FOLDER_VARIABLE = "KITCHENSINKS_DATA"
 # What scikit-learn downloads.
@@ -186,11 +186,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"no {kind} {name!r}. {hint}All names: {', '.join(known)}.")
 
 
-class _Recipe(NamedTuple):
+class _RealSet(NamedTuple):
     """One set: `build` turns the contents of `files` into the parts of a Dataset."""
 
     description: str
-    build: Callable[..., Parts]
+    build: Callable[..., SetParts]
     files: tuple[str, ...] = ()  # none: ships with scikit-learn
     note: str = ""
     task: str = "classification"
@@ -202,7 +202,7 @@ class _Recipe(NamedTuple):
         return paths if all(path.is_file() for path in paths) else []
 
 
-def _contents(name: str, recipe: _Recipe, download: bool) -> Any:
+def _contents(name: str, recipe: _RealSet, download: bool) -> Any:
     """Everything, not yet split: arrays of an .npz file, or the tables "train" and "test"."""
     failure = "Nothing was downloaded."
     if paths := recipe.paths():
@@ -267,42 +267,42 @@ _SHIPPED = "ships with scikit-learn"
 
 # fmt: off
 _RECIPES = {
-    "mnist": _Recipe(
+    "mnist": _RealSet(
         "handwritten digits, 28 × 28 pixels / 255: 60,000 + 10,000 rows, official split",
         builders.mnist, ("mnist/mnist.npz",)),
-    "adult": _Recipe(
+    "adult": _RealSet(
         "census income, mixed table of 14 columns: 32,561 + 16,281 rows, official split",
         builders.adult, _ADULT),
-    "adult-onehot": _Recipe(
+    "adult-onehot": _RealSet(
         "adult as 6 numeric and 102 binary columns, one for each category, null included",
         builders.adult_onehot, _ADULT),
-    "a9a": _Recipe(
+    "a9a": _RealSet(
         "adult as 123 binary columns: 32,561 + 16,281 rows, official split",
         builders.official, ("adult/a9a.npz",)),
-    "covtype": _Recipe(
+    "covtype": _RealSet(
         f"{_TREES}: 522,911 + 58,101 rows, split by seed", builders.covtype, _COVER),
-    "covtype-binary": _Recipe(
+    "covtype-binary": _RealSet(
         "forest cover, type 2 (+1) against the rest: 522,911 + 58,101 rows, split by seed",
         builders.covtype_binary, _COVER),
-    "kddcup99": _Recipe(
+    "kddcup99": _RealSet(
         "network connections, attack (+1) or normal, 118 columns: 50,000 + 150,000 rows by seed",
         builders.kddcup99, _KDD, "scikit-learn's fetcher lacks the second file"),
-    "cpu_act": _Recipe(
+    "cpu_act": _RealSet(
         "percent of CPU time in user mode, 21 columns: 7,373 + 819 rows, split by seed",
         builders.regression, ("cpu_act/cpu_act.npz",), task="regression"),
-    "house_16H": _Recipe(
+    "house_16H": _RealSet(
         "median house price by region, 16 census columns: 20,506 + 2,278 rows, split by seed",
         builders.regression, ("census_house/house_16H.npz",), task="regression"),
-    "uci_har": _Recipe(
+    "uci_har": _RealSet(
         "6 activities, 561 columns of phone motion: 7,352 rows of 21 people, split by person",
         builders.har, ("uci_har/uci_har_train.npz",), "the training part alone"),
-    "isolet": _Recipe(
+    "isolet": _RealSet(
         "26 spoken letters (1-26), 617 columns: 6,238 + 1,559 rows, official split",
         builders.official, ("isolet/isolet.npz",)),
-    "phoneme": _Recipe(
+    "phoneme": _RealSet(
         "phonemes aa, ao, dcl, iy, sh (0-4), 256 log-periodogram columns: 3,340 + 1,169 rows",
         builders.official, ("timit_phoneme_esl/phoneme.npz",)),
-    "timit": _Recipe(
+    "timit": _RealSet(
         "your own frames of TIMIT (licensed), such as fMLLR of 40 columns; 3 states a phone",
         builders.timit, _FRAMES,
         "the corpus is LDC93S1 of the Linguistic Data Consortium; make frames from it with your "
@@ -311,23 +311,23 @@ _RECIPES = {
         "phone p, in the order of kitchensinks.papers.experiments.speech.PHONES or of the lines of "
         "a file phones.txt of yours (the paper's 147 states have 49 phones); lengths_*.npy with "
         "the frames of each utterance"),
-    "fsdd": _Recipe(
+    "fsdd": _RealSet(
         "10 spoken digits, 320 log band energies: 2,700 + 300 rows, official split",
         builders.fsdd, ("fsdd/fsdd.npz",)),
-    "orl_faces": _Recipe(
+    "orl_faces": _RealSet(
         "400 faces of 40 people, 112 × 92 pixels at unit norm, split by seed",
         builders.faces, ("orl_faces/orl_faces.npz",)),
-    "umist_faces": _Recipe(
+    "umist_faces": _RealSet(
         "575 faces of 20 people turning, 28 × 23 (or 112 × 92) pixels at unit norm, split by seed",
         builders.umist, ("umist_faces/umist_faces.npz",), "images saved with numpy.savez as "
         "X_28x23, subject_28x23, X_112x92, subject_112x92"),
-    "breast_cancer": _Recipe(
+    "breast_cancer": _RealSet(
         f"breast tumours: 2 classes (0 and 1), 30 columns; {_SHIPPED}", builders.bundled),
-    "digits": _Recipe(
+    "digits": _RealSet(
         f"small handwritten digits: 10 classes, 64 columns; {_SHIPPED}", builders.bundled),
-    "wine": _Recipe(f"wines: 3 growers, 13 columns; {_SHIPPED}", builders.bundled),
-    "diabetes": _Recipe(
+    "wine": _RealSet(f"wines: 3 growers, 13 columns; {_SHIPPED}", builders.bundled),
+    "diabetes": _RealSet(
         f"progress of diabetes, 10 columns; {_SHIPPED}", builders.bundled, task="regression"),
-    "iris": _Recipe(f"iris flowers: 3 species, 4 columns; {_SHIPPED}", builders.bundled),
+    "iris": _RealSet(f"iris flowers: 3 species, 4 columns; {_SHIPPED}", builders.bundled),
 }
 # fmt: on

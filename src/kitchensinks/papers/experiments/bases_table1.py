@@ -29,7 +29,7 @@ from kitchensinks.papers.experiments.data import (
 )
 from kitchensinks.papers.experiments.study import (
     Cell,
-    Groups,
+    Grouped,
     Line,
     Report,
     Results,
@@ -277,14 +277,14 @@ def _table(results: Results, data: _Set) -> Table:
     return Table(title, lines, "test error, %", case="method", note="seconds, training rows")
 
 
-def _lower(groups: Groups, data: str) -> list[float]:
+def _lower(groups: Grouped, data: str) -> list[float]:
     """The values of the basis with the lower mean, at the rows of the exact machine."""
     rows = ", equal rows" if data == _FOREST else ""
     both = [groups[data, f"{method}{rows}"] for method in ("fourier", "binning")]
     return min(both, key=lambda values: float(np.mean(values)))
 
 
-def _draw(figure: Any, errors: Groups) -> None:
+def _draw(figure: Any, errors: Grouped) -> None:
     """The table as a picture: printed errors beside ours."""
     axis = figure.subplots()
     for column, method in enumerate(_PRINTED):

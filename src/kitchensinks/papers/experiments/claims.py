@@ -32,7 +32,7 @@ from scipy import stats
 
 # One number per seed, or a number that is stated.
 Values = Sequence[float] | np.ndarray
-Given = Values | float
+Measured = Values | float
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 LEVEL = 0.05
@@ -147,7 +147,7 @@ class Check(NamedTuple):
 
 def near(
     ours: Values,
-    paper: Given,
+    paper: Measured,
     tolerance: float,
     side: str | None = None,
     paper_spread: float = 0.0,
@@ -172,14 +172,16 @@ def near(
     return Check(_labelled(label, text), edges, better)
 
 
-def below(low: Given, high: Given, label: str = "") -> Check:
+def below(low: Measured, high: Measured, label: str = "") -> Check:
     """One quantity of ours lies below another: mean(high − low) > 0."""
     edge = _edge(high, low)
     means = [_mean(part) for part in (low, high)]
     return Check(_labelled(label, f"{means[0]:.4g} against {means[1]:.4g}{_of(edge)}"), (edge,))
 
 
-def ratio(high: Given, low: Given, least: float, most: float = math.inf, label: str = "") -> Check:
+def ratio(
+    high: Measured, low: Measured, least: float, most: float = math.inf, label: str = ""
+) -> Check:
     """The factor between two quantities of ours, as the mean of log(high/low) over seeds."""
     if not (np.isfinite(high).all() and np.isfinite(low).all()):
         # One of them was never reached, whatever the seed.
@@ -192,11 +194,11 @@ def ratio(high: Given, low: Given, least: float, most: float = math.inf, label: 
     return Check(_labelled(label, text), tuple(edges))
 
 
-def _mean(values: Given) -> float:
+def _mean(values: Measured) -> float:
     return spread(np.atleast_1d(np.asarray(values, dtype=float)))[0]
 
 
-def _edge(high: Given, low: Given) -> Edge:
+def _edge(high: Measured, low: Measured) -> Edge:
     """mean(high − low): paired where there are as many of both, or one is a stated number."""
     high, low = np.asarray(high, float), np.asarray(low, float)
     if high.ndim and low.ndim and len(high) != len(low):

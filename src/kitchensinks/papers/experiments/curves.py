@@ -13,7 +13,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Check, Claim, Given, near, ratio
+from kitchensinks.papers.experiments.claims import Check, Claim, Measured, near, ratio
 from kitchensinks.papers.experiments.data import evidence, load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
@@ -82,7 +82,7 @@ def _compile_loops(model: Any) -> None:
     clone(model).set_params(n_components=50).fit(rows, labels).predict(rows)
 
 
-def _one(values: list[float]) -> Given:
+def _one(values: list[float]) -> Measured:
     """A single run, of a method without a seed, counts as a number."""
     return values[0] if len(values) == 1 else values
 
@@ -123,7 +123,7 @@ class Curves:
         """
         limit = np.mean(self.best(data, theirs)) + EQUAL
 
-        def seconds(method: str) -> Given:
+        def seconds(method: str) -> Measured:
             errors = self.values("error", data, method)
             reached = [count for count, own in errors.items() if np.mean(own) <= limit]
             times = self.values("seconds", data, method)

@@ -19,7 +19,7 @@ from kitchensinks.fitting.growth import Prefixes
 from kitchensinks.papers.datasets import Dataset
 from kitchensinks.papers.experiments.claims import Check, Claim, below, near
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
-from kitchensinks.papers.experiments.study import Cell, Groups, Line, Report, Results, Table
+from kitchensinks.papers.experiments.study import Cell, Grouped, Line, Report, Results, Table
 from kitchensinks.problem.moments import Moments, NormalEquations
 
 COUNTS = [100, 500, 1000, 5000, 10_000]
@@ -209,7 +209,7 @@ def report(results: Results) -> Report:
 
 
 def _claims(
-    ours: Groups, paper: Any, counts: list[int], pools: list[int], rival: float
+    ours: Grouped, paper: Any, counts: list[int], pools: list[int], rival: float
 ) -> list[Claim]:
     most, others = counts[-1], [q for q in pools if q > 1]
     return [

@@ -21,7 +21,7 @@ from kitchensinks.papers.experiments.data import (
     part,
     standardised,
 )
-from kitchensinks.papers.experiments.study import Cell, Groups
+from kitchensinks.papers.experiments.study import Cell, Grouped
 
 POOLS = [2, 4, 8, 16]
 NAMES = {"phoneme": "phonemes of TIMIT", "isolet": "ISOLET"}
@@ -106,7 +106,7 @@ def _classifier(basis: Any, count: int, alpha: float, seed: int) -> Any:
     )
 
 
-def claims(errors: Groups, raw: list[float], prefix: str = "") -> list[Claim]:
+def claims(errors: Grouped, raw: list[float], prefix: str = "") -> list[Claim]:
     """What Table 2 claims of the errors by (m, q) and of the error on the inputs themselves."""
     counts = sorted({m for m, _ in errors})
     most = counts[-1]

@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 import kitchensinks as ks
 from kitchensinks.papers import datasets
+from kitchensinks.papers.datasets.synthetic import Pair
 from kitchensinks.papers.experiments.claims import Check, Claim
 from kitchensinks.papers.experiments.data import evidence, fit_quietly, load, part
 from kitchensinks.papers.experiments.study import Cell, Line, Results
@@ -23,11 +24,10 @@ LAMBDAS = [10.0**power for power in range(-7, 2)]
 # Uniform features; reweighted ones as Algorithm 1 prints them, and scaled by 1/√(M·p_i) so that
 # the kernel is kept (docs/errata.md).
 METHODS = {"unif": "uniform", "printed": "reweighted, as printed", "opt": "reweighted, corrected"}
-Rows = tuple[np.ndarray, np.ndarray]
 
 
 @lru_cache(maxsize=4)
-def training(data: str, m: int, run: int) -> Rows:
+def training(data: str, m: int, run: int) -> Pair:
     """m rows of a run: annulus (2 or 10 dimensions, a tenth of the labels flipped) or digits."""
     if data == "mnist":
         digits = part(load("mnist"), m, 1, seed=run)
@@ -36,7 +36,7 @@ def training(data: str, m: int, run: int) -> Rows:
 
 
 @lru_cache(maxsize=2)
-def testing(data: str, n_rows: int, run: int) -> Rows:
+def testing(data: str, n_rows: int, run: int) -> Pair:
     """Test rows; those of synthetic sets are drawn for each run and have labels without noise."""
     if data == "mnist":
         digits = load("mnist")

@@ -15,7 +15,7 @@ from kitchensinks.papers.experiments.claims import Claim, Values, spread
 # One point of the grid, such as {"data": "adult", "K": 100, "seed": 0}, of JSON values.
 Cell = dict[str, Any]
 # Measured values, grouped by an entry of their cells or by a tuple of entries.
-Groups = dict[Any, list[Any]]
+Grouped = dict[Any, list[Any]]
 
 
 def grid(**axes: Iterable[Any]) -> list[Cell]:
@@ -54,12 +54,12 @@ class Results:
         """The distinct values, in the order of the cells."""
         return list(dict.fromkeys(self.values(key, **entries)))
 
-    def by(self, *entries: str, of: str) -> Groups:
+    def by(self, *entries: str, of: str) -> Grouped:
         """The values of `of` for each combination of entries, in the order of the cells.
 
         Keys are tuples, or plain values where one entry is named.
         """
-        groups: Groups = {}
+        groups: Grouped = {}
         for row in self.rows:
             key = tuple(row[entry] for entry in entries)
             groups.setdefault(key if len(key) > 1 else key[0], []).append(row[of])

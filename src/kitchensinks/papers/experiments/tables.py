@@ -9,7 +9,7 @@ from typing import Any
 from kitchensinks.papers.experiments import CATALOGUE
 from kitchensinks.papers.experiments.claims import FAILS, HOLDS, UNDECIDED
 
-Facts = dict[str, Any]
+StudyFacts = dict[str, Any]
 
 _WORDS = {HOLDS: "yes:", UNDECIDED: "undecided:", FAILS: "no:"}
 _KINDS = {"paper": "", "ours": ", a claim of ours", "construction": ", by construction of the data"}
@@ -30,7 +30,7 @@ reproduce --page docs/holds.md`, which applies the rule to all results anew.
 """
 
 
-def markdown(facts: Facts) -> str:
+def markdown(facts: StudyFacts) -> str:
     lines = [f"# {facts['name']}: {facts['source']}", "", _what(facts), ""]
     if facts["quick"]:
         lines += ["A quick run on few rows: these are not the numbers of the study.", ""]
@@ -54,7 +54,7 @@ def page(results: Path, docs: Path) -> str:
     return "\n".join(lines)
 
 
-def _what(facts: Facts) -> str:
+def _what(facts: StudyFacts) -> str:
     """The first line: on which data, where they are not the paper's, and what is shown."""
     other = f"On other data than the paper's: {s}. " if (s := facts["substitute"]) else ""
     known, old = CATALOGUE.get(facts["name"]), ""
@@ -64,7 +64,7 @@ def _what(facts: Facts) -> str:
     return f"{other}{facts['what']}.{old}{_missing(facts)}"
 
 
-def _missing(facts: Facts) -> str:
+def _missing(facts: StudyFacts) -> str:
     """Which cells of the grid have no result yet: their entries, each with its values."""
     cells = facts.get("missing")
     if not cells:
@@ -75,7 +75,7 @@ def _missing(facts: Facts) -> str:
     return f" {len(cells)} cells of the present grid were not run: {listed}."
 
 
-def _overview(studies: list[Facts]) -> Iterator[str]:
+def _overview(studies: list[StudyFacts]) -> Iterator[str]:
     """How many claims hold, in all and by study, and which studies have no results."""
     found = {
         facts["name"]: [c["verdict"] for c in facts["claims"] if c["kind"] == "paper"]
@@ -98,18 +98,18 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield ""
 
 
-def _tables(facts: Facts) -> Iterator[str]:
+def _tables(facts: StudyFacts) -> Iterator[str]:
     for table in facts["tables"]:
         yield from (*_table(table), "")
 
 
-def _foot(facts: Facts) -> Iterator[str]:
+def _foot(facts: StudyFacts) -> Iterator[str]:
     if facts["notes"]:
         yield from (facts["notes"], "")
     yield from (_measured_on(facts) + _not_converged(facts), "")
 
 
-def _not_converged(facts: Facts) -> str:
+def _not_converged(facts: StudyFacts) -> str:
     """In how many cells a solver ended before its tolerance, with the entries that they share."""
     ended = (one for one in facts["cells"] if one["measured"].get("converged") is False)
     cells = [record["cell"] for record in ended]
@@ -125,7 +125,7 @@ def _not_converged(facts: Facts) -> str:
     return f" In {len(cells)} cells{which} the solver ended before its tolerance or its target."
 
 
-def _claims(claims: list[Facts]) -> Iterator[str]:
+def _claims(claims: list[StudyFacts]) -> Iterator[str]:
     for claim in claims:
         better = " (ours is better)" if claim["better"] and claim["verdict"] == HOLDS else ""
         yield f"- **{claim['verdict']}**{_KINDS[claim['kind']]}{better}: {claim['claim']}."
@@ -136,7 +136,7 @@ def _claims(claims: list[Facts]) -> Iterator[str]:
             yield f"  - Why: {claim['why']}"
 
 
-def _table(table: Facts) -> Iterator[str]:
+def _table(table: StudyFacts) -> Iterator[str]:
     """One line for each case, or a table of two ways where the lines have columns."""
     lines = table["lines"]
     two_ways = any(line["column"] for line in lines)
@@ -150,7 +150,7 @@ def _table(table: Facts) -> Iterator[str]:
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
-def _spread_told(lines: list[Facts]) -> str:
+def _spread_told(lines: list[StudyFacts]) -> str:
     """What stands behind ±, where there is more than one seed."""
     counts = sorted({line["seeds"] for line in lines if line["seeds"] > 1})
     if not counts:
@@ -159,7 +159,7 @@ def _spread_told(lines: list[Facts]) -> str:
     return f" ± deviation over {seeds} seeds"
 
 
-def _listed(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
+def _listed(table: StudyFacts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     """Headings and rows, a row for each line; columns without entries are left out."""
     lines, digits = table["lines"], table["digits"]
     away = [line["difference"] for line in lines]
@@ -174,7 +174,7 @@ def _listed(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     return shown, zip(*shown.values(), strict=True)
 
 
-def _two_ways(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
+def _two_ways(table: StudyFacts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     """Headings and rows, a row for each label and a column for each `column` of the lines."""
     lines, digits = table["lines"], table["digits"]
     columns, labels = (
@@ -192,7 +192,7 @@ def _two_ways(table: Facts) -> tuple[Collection[str], Iterable[Iterable[str]]]:
     return heads, [[label, *(cells.get((label, c), "") for c in columns)] for label in labels]
 
 
-def _ours(line: Facts, digits: int) -> str:
+def _ours(line: StudyFacts, digits: int) -> str:
     return _number(line["ours"], digits, line["deviation"] if line["seeds"] > 1 else None)
 
 
@@ -202,7 +202,7 @@ def _number(mean: float | None, digits: int, deviation: float | None) -> str:
     return f"{mean:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
 
 
-def _measured_on(facts: Facts) -> str:
+def _measured_on(facts: StudyFacts) -> str:
     """Number of cells, time, processor, commit and date, in one line."""
     cells, machine = facts["cells"], facts["machine"]
     commits = ", ".join(sorted({str(record["commit"]) for record in cells}))

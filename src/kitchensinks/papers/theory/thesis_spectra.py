@@ -10,6 +10,7 @@ import math
 
 from scipy.special import gammainc, lambertw
 
+from kitchensinks.features.spectrum import components_of
 from kitchensinks.papers.theory._shared import DELTA, Rule, checked, count, positive
 
 # What the arguments mean in this file, in `thesis_local` and in `thesis_svm`.
@@ -48,7 +49,7 @@ def leverage_features(*, leverage: float, delta: float) -> int:
     >>> leverage_features(leverage=40.0, delta=0.05)
     1892
     """
-    return max(1, math.ceil(5 * leverage * math.log(16 * leverage / delta)))
+    return components_of(leverage, delta)
 
 
 @_bound
