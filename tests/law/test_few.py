@@ -16,7 +16,7 @@ from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.features.scaling import identity, warp
 from kitchensinks.law import Law, few
 from kitchensinks.law.candidates import affordable
-from kitchensinks.law.ending import with_basis
+from kitchensinks.law.ending import importances, with_basis
 from kitchensinks.law.maps import Found
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import TrialRows
@@ -192,3 +192,18 @@ def test_columns_of_factor_zero_are_left_out():
     np.testing.assert_array_equal(taken.apply(rows, np.float64), expected)
     np.testing.assert_array_equal(taken.apply(sparse.csr_array(rows), np.float64), expected)
     assert taken.outside(np.full((1, 700), 1e6)).sum() == 2
+
+
+def test_importances_do_not_depend_on_the_order_of_the_rows():
+    """They are distances between rows, and neighbours of a sorted table are close."""
+    rows = np.random.default_rng(1).normal(size=(400, 2))
+    targets = np.sin(3 * rows[:, 0]) + 0.1 * rows[:, 1]
+    order = np.argsort(rows[:, 0])
+    batches = [Batch(rows[own], targets[own, None]) for own in (np.arange(400), order)]
+    hold = np.arange(0)
+    shares = []
+    for batch in batches:
+        task = LearningRows(batch, Request(seed=0), ks.Learned(), hold=hold)
+        found = Found("gaussian", "as is", identity(2), np.array([[3.0, 1.0]]), np.zeros(1))
+        shares.append(importances(task, found))
+    np.testing.assert_allclose(shares[1], shares[0], atol=0.1)

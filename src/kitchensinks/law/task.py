@@ -104,6 +104,9 @@ class LearningRows:
         with np.errstate(invalid="ignore"):
             self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.sample = self.pool[self._sample(held)]
+        if hold is not None:
+            # This pool is in the order of the table, in which neighbours are often alike.
+            self.sample = self._random(_SAMPLING_STEP).permutation(self.sample)
         self.hot = indicators(self.spread, self.sample)
         self.wide = bool(np.count_nonzero(~self.hot) > constants.WIDE)
         self.data = TrialRows(
