@@ -6,6 +6,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import kitchensinks as ks
 from kitchensinks.features.bases.trees import _depth
+from kitchensinks.fitting.calibration import calibrate
 from kitchensinks.law import choice
 from tests.catalogue import TREES
 
@@ -187,3 +188,13 @@ def test_the_unit_of_the_targets_does_not_reach_intervals_of_another_fit(regress
     again = ks.KitchenSinkRegressor(regressor.law_, random_state=0).fit(ROWS[:2000], far)
     widths = [np.diff(one.predict_interval(ROWS[:5], 0.9), axis=0) for one in (regressor, again)]
     np.testing.assert_allclose(widths[1], widths[0], rtol=1e-9)
+
+
+@pytest.mark.usefixtures("little_work")
+def test_another_loss_or_ridge_is_not_calibrated_on_scores_of_the_trial(model):
+    scores, targets, _ = model.law_.held
+    trial = calibrate(model.state_.targets, scores, targets, None)
+    for options, same in (({}, True), ({"loss": "hinge"}, False), ({"alpha": 1.0}, False)):
+        again = ks.KitchenSinkClassifier(model.law_, random_state=0, **options)
+        again.fit(ROWS[:2000], CLASSES[:2000])
+        assert (again.state_.calibration == trial) is same

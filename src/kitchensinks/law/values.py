@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.settings import Progress, silent
+from kitchensinks.fitting.settings import Progress, Settings, silent
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.choices import first_least
@@ -187,6 +187,12 @@ class Law:
     def left(self, batch: Batch, unit: float) -> Batch:
         """The rows with targets (encoded in a unit) minus the trend; the features fit these."""
         return batch if self.trend is None else batch.less(self.trend.in_units(unit).values)
+
+    def unseen(self, settings: Settings) -> UnseenScores | None:
+        """`held`, if it calibrates a fit with these settings: of the loss and the ridge that the
+        trials had."""
+        own = settings.loss.squared and settings.least_gain > 0.0
+        return self.held if own else None
 
     def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
         """α of the fit and of its second stage for `n_rows` rows of positive weight, or None.

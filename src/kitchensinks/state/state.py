@@ -340,8 +340,9 @@ class State:
         """Add the calibration if it needs scores that only the fit itself has."""
         if not self.calibrates or fit.stochastic is not None:
             return self
-        if self.law.held is not None:
-            scores, targets, weights = self.law.held
+        unseen = self.law.unseen(self.settings)
+        if unseen is not None:
+            scores, targets, weights = unseen
             unit = self.targets.unit
             found = calibrate(self.targets, scores / unit, targets / unit, weights)
             return replace(self, calibrated=found)
