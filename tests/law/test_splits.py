@@ -388,3 +388,15 @@ def test_groups_of_a_splitter_are_no_groups_of_a_fit():
             model, rows, rows[:, 0], params={"groups": np.arange(60) % 6}, cv=GroupKFold(3)
         )
     assert np.isfinite(found["test_score"]).all()
+
+
+@pytest.mark.usefixtures("little_work")
+@pytest.mark.parametrize("column", [{"groups": 0}, {"time": 0}])
+def test_rows_that_wait_have_neither_groups_nor_times(column):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.arange(400) // 40, rng.normal(size=(400, 2))])
+    model = ks.KitchenSinkRegressor(ks.Learned(ks.Fourier(), **column), random_state=0)
+    with pytest.raises(ValueError, match=r"partial_fit keeps rows without .* call freeze"):
+        model.partial_fit(rows, rows[:, 1])
+    model.freeze(rows, rows[:, 1]).partial_fit(rows, rows[:, 1])
+    model.fit(rows, rows[:, 1]).partial_fit(rows, rows[:, 1])

@@ -198,3 +198,11 @@ def test_another_loss_or_ridge_is_not_calibrated_on_scores_of_the_trial(model):
         again = ks.KitchenSinkClassifier(model.law_, random_state=0, **options)
         again.fit(ROWS[:2000], CLASSES[:2000])
         assert (again.state_.calibration == trial) is same
+
+
+@pytest.mark.usefixtures("little_work")
+def test_one_grid_has_no_tree():
+    column = np.random.default_rng(0).uniform(size=2000)
+    model = ks.KitchenSinkRegressor(n_components=1, random_state=0)
+    model.fit(column[:, None], np.sign(np.sin(20 * column)))
+    assert model.n_components_ == 1

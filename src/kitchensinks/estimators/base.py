@@ -280,7 +280,14 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> Self:
-        if self._held is None and isinstance(check_basis(self.basis), Learned):
+        basis = check_basis(self.basis)
+        if self._held is None and isinstance(basis, Learned):
+            if basis.groups is not None or basis.time is not None:
+                raise ValueError(
+                    f"partial_fit keeps rows without their groups and times, and the basis is "
+                    f"{basis!r}: use fit, or call freeze(X, y) with representative rows before the "
+                    "first partial_fit."
+                )
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
             waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
             return self._wait(waiting, verbose)

@@ -79,6 +79,11 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if few and _compared(learned):
         found = best_of_few(learned, batch, request)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
+    if request.stream and _compared(learned) and learned.basis is not None and learned.basis.sparse:
+        raise ValueError(
+            f"The law of {learned.basis!r} is learned for rows that are fitted at once, and these "
+            "come in batches: use fit, or ks.Learned(ks.Fourier()) for freeze and long streams."
+        )
     task = LearningRows(batch, request, learned)
     task.copied = which(batch, copies)
     task.temper(numbers(batch, copies))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Binning, Union
 from kitchensinks.features.frozen import Frozen, spread_of
-from kitchensinks.features.scaling import Warp
+from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
     Candidate,
@@ -66,7 +66,9 @@ def _law(
         trees,
     )
     (scaler, basis), dtype = features, np.dtype(task.request.dtype or np.float32)
-    frozen = Frozen(scaler, basis, task.seed, scaler.width, draws, dtype)
+    # Columns that are taken as they come have no mean in their map, and missing values need one.
+    spread = None if task.request.standardize else Scaler.over(task.spread)
+    frozen = Frozen(scaler, basis, task.seed, scaler.width, draws, dtype, spread=spread)
     frozen, bins = frozen.with_bins(task.source, task.weights)
     return Law(frozen, *ridges, record), bins
 
@@ -136,7 +138,8 @@ def _best_bins(candidates: list[Candidate]) -> Candidate | None:
 def _allows_trees(task: LearningRows) -> bool:
     """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
     and there is time."""
-    open_law = task.request.stages and task.basis is None
+    # One grid has no room for a tree.
+    open_law = task.request.stages and task.basis is None and task.asked != 1
     return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
 
 
