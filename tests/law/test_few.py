@@ -15,9 +15,9 @@ import kitchensinks as ks
 from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.features.scaling import identity, warp
 from kitchensinks.law import Law, few
-from kitchensinks.law.candidates import affordable
+from kitchensinks.law.candidates import affordable, first_look, ridge_for
 from kitchensinks.law.ending import importances, with_basis
-from kitchensinks.law.maps import Found
+from kitchensinks.law.maps import Found, even, plain_map
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request
@@ -207,3 +207,20 @@ def test_importances_do_not_depend_on_the_order_of_the_rows():
         found = Found("gaussian", "as is", identity(2), np.array([[3.0, 1.0]]), np.zeros(1))
         shares.append(importances(task, found))
     np.testing.assert_allclose(shares[1], shares[0], atol=0.1)
+
+
+def test_a_linear_basis_has_each_column_once():
+    batch = Batch(X[:600], Y[:600, None])
+    task = LearningRows(batch, Request(seed=0), ks.Learned(ks.Linear()))
+    found = Found("gaussian", "as is", identity(10), np.ones((1, 10)), np.zeros(1))
+    law, _ = with_basis(task, ks.Linear(), found)
+    assert law.features.n_components == 10
+
+
+def test_the_ridge_of_a_linear_classifier_is_that_of_all_its_columns():
+    rows = np.random.default_rng(0).integers(0, 2, size=(700, 1200)).astype(float)
+    batch = Batch(rows, np.where(rows[:, :9].sum(axis=1) > 4.5, 1.0, -1.0)[:, None])
+    task = LearningRows(batch, Request(seed=0, classes=True), ks.Learned())
+    candidate = first_look(task, (even(task, "linear", plain_map(task)), False))
+    assert candidate.score.components == 1200
+    assert ridge_for(task, candidate, 1200) == candidate.score.ridge

@@ -400,3 +400,10 @@ def test_rows_that_wait_have_neither_groups_nor_times(column):
         model.partial_fit(rows, rows[:, 1])
     model.freeze(rows, rows[:, 1]).partial_fit(rows, rows[:, 1])
     model.fit(rows, rows[:, 1]).partial_fit(rows, rows[:, 1])
+
+
+def test_a_part_of_a_large_group_is_scored_and_none_of_it_fitted():
+    groups = (np.arange(1000) < 500).astype(int)
+    held, fitted, _ = split(ks.Learned(), Order(groups=groups), size=100)
+    assert (len(held), len(fitted)) == (100, 50)
+    assert not np.intersect1d(groups[held], groups[fitted]).size

@@ -404,7 +404,9 @@ def ridge_for(task: LearningRows, candidate: Candidate, count: int) -> float:
     most = constants.WIDE_RIDGE_FEATURES if task.wide else constants.RIDGE_FEATURES
     tried = min(count, most)
     near = count <= constants.MORE * score.components or not task.effort.twice
-    known = task.request.alpha is not None or (near and not task.classes)
+    # A part of the columns says nothing of a linear model, and its trial had all of them.
+    part = count > most and not candidate.found.has_bandwidth
+    known = part or task.request.alpha is not None or (near and not task.classes)
     if known or task.late(constants.LATE_LAST):
         return score.ridge
     frozen = candidate.frozen(task, score.factor, tried)

@@ -243,7 +243,7 @@ def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bin
     resolved = basis.resolve(scaler.apply(task.sample[:2000], np.float64))
     draws = affordable(task, basis.sparse).components
     if task.asked is None:
-        draws = max(1, draws // resolved.features_per_draw)
+        draws = resolved.whole(scaler.width) or max(1, draws // resolved.features_per_draw)
     reason = "the basis was given, with a bandwidth of its own"
     return _law(task, found, (scaler, resolved), draws, 1.0, (math.nan, math.nan), reason)
 

@@ -292,7 +292,8 @@ def _by_groups(
     rows = np.cumsum(np.bincount(own)[shuffled])
     count = min(max(1, int(np.searchsorted(rows, held, side="right"))), len(labels) - 1)
     chosen = np.isin(own, shuffled[:count])
-    first = np.flatnonzero(chosen)
+    # The whole group stays out of the fit; a part of a very large one is enough to score.
+    first = some_of(np.flatnonzero(chosen), size, words)
     places = _joined(first, np.flatnonzero(~chosen), size, words)
     return HeldOutRows(counted[places], len(first), f"{len(first)} rows of {count} groups")
 

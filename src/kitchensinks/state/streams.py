@@ -18,7 +18,7 @@ from kitchensinks.problem.targets import Batch, Targets
 from kitchensinks.state.fits import fitted_state
 from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept
 from kitchensinks.state.spec import Spec
-from kitchensinks.state.state import SUMMED, FewRows, State
+from kitchensinks.state.state import SUMMED, Condensed, FewRows, State
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 
@@ -98,7 +98,7 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     state, batch = _covering(state, batch), state.law.left(batch, state.targets.unit)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
     # A fit whose ridge λ = α·n is that of its law goes on with it; others choose α by their sums.
-    counted = None if state.settings.alpha == "auto" else state.n_rows + batch.counted
+    counted = None if state.settings.alpha == "auto" else _counted(state) + batch.counted
     settings = spec.settings(state.law, counted)
     known = state.moments or state.sums
     if state.loss.squared and not isinstance(known, Moments | Stochastic | FewRows):
@@ -124,6 +124,14 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     # batched, and weak ridges and balls magnify the difference.
     add_rows(own, blocks, batch, SUMMED)
     return state.with_sums(known.merge(own), batch)
+
+
+def _counted(state: State) -> int:
+    """The rows of positive weight that a state has summed."""
+    sums = state.sums.moments if isinstance(state.sums, Condensed) else state.sums
+    if isinstance(sums, FewRows):
+        return sums.batch.counted
+    return sums.count if isinstance(sums, Moments) else state.n_rows
 
 
 def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
