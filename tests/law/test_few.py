@@ -224,3 +224,9 @@ def test_the_ridge_of_a_linear_classifier_is_that_of_all_its_columns():
     candidate = first_look(task, (even(task, "linear", plain_map(task)), False))
     assert candidate.score.components == 1200
     assert ridge_for(task, candidate, 1200) == candidate.score.ridge
+
+
+@pytest.mark.usefixtures("little_work")
+def test_the_record_of_bins_of_few_rows_stars_what_was_kept():
+    model = ks.KitchenSinkRegressor(ks.Learned(ks.Binning()), random_state=0).fit(X[:200], Y[:200])
+    assert "* basis   exact laplacian features" in repr(model.law_)

@@ -58,7 +58,7 @@ from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import first_best
-from kitchensinks.law.values import Law, Request
+from kitchensinks.law.values import Law, Request, Trial
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import Copies
@@ -273,7 +273,8 @@ def _note_runs(task: LearningRows, jobs: list[tuple[Found, bool]], looks: list[C
     for words, found in (("runs of rows", theirs), ("the last rows", looks)):
         first = found[first_best([one.score.error for one in found])]
         text = f"first by {words}: {in_words(first, first.score)}"
-        task.note("split", text, len(by_runs.few.fitted), first.score.error)
+        # Learning is further on than a split is, so that no progress is told.
+        task.trials.append(Trial("split", text, len(by_runs.few.fitted), first.score.error))
 
 
 def _plain(task: LearningRows) -> list[Found]:

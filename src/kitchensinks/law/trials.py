@@ -128,9 +128,13 @@ class DenseFit(NamedTuple):
         """f of rows (n, d), in blocks."""
         frozen = self.frozen
         out = np.empty((rows.shape[0], len(self.level)))
-        for part in block_slices(rows.shape[0], _BLOCK):
+
+        def score(part: slice) -> None:
             features = frozen.features(rows[part]) - self.mean.astype(frozen.dtype)
             out[part] = features @ self.weights.astype(frozen.dtype) + self.level
+
+        for _ in in_order(score, block_slices(rows.shape[0], _BLOCK)):
+            pass
         return out
 
 
