@@ -289,7 +289,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                     "first partial_fit."
                 )
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
-            waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
+            waiting = Waiting(spec.columns, spec.encoding, spec.loss, (own_copy(batch),))
             return self._wait(waiting, verbose)
         if self._held is None:
             state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
@@ -313,7 +313,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
         """Keep the rows until the model is used; fit at once where they are too many to keep."""
         self._held = replace(waiting, verbose=verbose)
-        if not is_kept(waiting.batch):
+        if not is_kept(*waiting.batches):
             self._state()
         return self
 

@@ -16,7 +16,7 @@ from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.problem.targets import Batch, Targets
 from kitchensinks.state.fits import fitted_state
-from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept
+from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept, own_copy
 from kitchensinks.state.spec import Spec
 from kitchensinks.state.state import SUMMED, Condensed, FewRows, State
 from kitchensinks.tables.arrays import block_slices, densify
@@ -47,19 +47,25 @@ def learned_from(n_rows: int) -> int:
 class Waiting:
     """Rows that wait to be fitted together when the model is used.
 
-    columns, targets, loss: as fixed by the first rows; law, looked: the last law, and the number of
-    rows that it was learned from (None: that of a fit, and final); verbose: of the last batch.
+    columns, targets, loss: as fixed by the first rows; batches: in the order in which they came;
+    law, looked: the last law, and the number of rows that it was learned from (None: that of a fit,
+    and final); verbose: of the last batch.
     """
 
     columns: Columns | None
     targets: Targets
     loss: Loss
-    batch: Batch
+    batches: tuple[Batch, ...]
     law: Law | None = None
     looked: int | None = 0
     verbose: Verbose = False
 
     has_rows = True
+
+    @property
+    def batch(self) -> Batch:
+        """All rows in one batch: joined when they are used, because each time copies them all."""
+        return self.batches[0] if len(self.batches) == 1 else Batch.joined(self.batches)
 
     def numbers(self, rows: Matrix) -> Matrix:
         """Checked rows of arrays, in which NaN is a missing value.
@@ -137,11 +143,11 @@ def _counted(state: State) -> int:
 def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
     """The kept rows together with those of a batch; None if the batch is to be summed."""
     if isinstance(state, Waiting):
-        return replace(state, batch=Batch.joined([state.batch, batch]))
+        return replace(state, batches=(*state.batches, own_copy(batch)))
     if state.kept is None:
         return None
-    rows, looked = Batch.joined([state.kept.batch, batch]), state.kept.looked
-    if looked is None and not is_kept(rows):
+    rows, looked = (state.kept.batch, own_copy(batch)), state.kept.looked
+    if looked is None and not is_kept(*rows):
         raise ValueError(
             f"This fit by {state.fitted.evidence.solver} leaves no sums: partial_fit goes on from "
             f"its rows, of which at most {KEPT_ENTRIES:,} entries are kept. Fit all rows at once, "
