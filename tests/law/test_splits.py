@@ -103,14 +103,17 @@ def test_a_splitter_that_holds_nothing_out_is_refused():
 
 def test_folds_of_few_rows_go_by_the_same_rules():
     labels, groups = np.zeros(100), np.arange(100) % 12
-    folds = folds_of(ks.Learned(), Order(groups=groups), labels, 5, 0)
+    folds, _ = folds_of(ks.Learned(), Order(groups=groups), labels, 5, 0)
     assert sorted(np.concatenate(folds)) == list(range(100))
     owners = [set(groups[fold]) for fold in folds]
     assert sum(map(len, owners)) == 12
-    (later,) = folds_of(ks.Learned(), Order(times=np.arange(100.0)), labels, 5, 0)
+    (later,), _ = folds_of(ks.Learned(), Order(times=np.arange(100.0)), labels, 5, 0)
     np.testing.assert_array_equal(later, np.arange(80, 100))
-    assert len(folds_of(ks.Learned(split=KFold(4)), NO_ORDER, labels, 5, 0)) == 4
-    assert len(folds_of(ks.Learned(split=TimeSeriesSplit(4)), NO_ORDER, labels, 5, 0)) == 1
+    assert len(folds_of(ks.Learned(split=KFold(4)), NO_ORDER, labels, 5, 0).held) == 4
+    assert len(folds_of(ks.Learned(split=TimeSeriesSplit(4)), NO_ORDER, labels, 5, 0).held) == 1
+    held, used = folds_of(ks.Learned(split=TimeSeriesSplit(4, gap=7)), NO_ORDER, labels, 5, 0)
+    np.testing.assert_array_equal(held[0], np.arange(80, 100))
+    np.testing.assert_array_equal(used, np.delete(np.arange(100), np.arange(73, 80)))
     assert folds_of(ks.Learned(), NO_ORDER, labels, 5, 0) is None
 
 
@@ -412,3 +415,20 @@ def test_a_part_of_a_large_group_is_scored_and_none_of_it_fitted():
     held, fitted, _ = split(ks.Learned(), Order(groups=groups), size=100)
     assert (len(held), len(fitted)) == (100, 50)
     assert not np.intersect1d(groups[held], groups[fitted]).size
+
+
+@pytest.mark.usefixtures("little_work")
+def test_rows_in_the_gap_of_a_splitter_say_nothing_of_a_law_of_few_rows():
+    """Nor do those before its largest number of rows to fit."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(300, 2))
+    targets = np.sin(5.0 * rows[:, 0]) + 0.1 * rng.normal(size=300)
+    other = targets.copy()
+    other[210:240], other[:60] = other[239:209:-1], other[59::-1]
+    splitter = TimeSeriesSplit(4, gap=30, max_train_size=150)
+    basis = ks.Learned(ks.Fourier(), split=splitter)
+    errors = []
+    for given in (targets, other):
+        law = ks.KitchenSinkRegressor(basis, random_state=0).fit(rows, given).law_
+        errors.append([one.error for one in law.record.trials if one.stage != "trend"])
+    np.testing.assert_allclose(errors[1], errors[0], rtol=1e-9)

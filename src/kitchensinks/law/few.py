@@ -70,14 +70,14 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, 
     nothing = np.empty(0, dtype=np.intp)
     task = LearningRows(batch.part(sampled), request, learned, hold=nothing)
     size = len(task.places)
-    folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
-    folds, places = folds or _folds(size, request.seed), np.arange(size)
+    given = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
+    folds, used = given or (_folds(size, request.seed), np.arange(size))
     targets = task.targets[task.places]
-    if not all(np.ptp(np.delete(targets, fold, axis=0), axis=0).any() for fold in folds):
+    if not all(np.ptp(targets[np.setdiff1d(used, fold)], axis=0).any() for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
     if not (task.spread.low < task.spread.high).any():
         return "The rows are all the same, so that nothing can be learned from them"
-    task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
+    task.data = replace(task.data, fitted=used, held=np.concatenate(folds))
     task.mean_error()
     founds = _plain(task) + _learned(task, folds)
     found, score = _best(task, folds, founds)
@@ -197,19 +197,21 @@ def _fold(
 ) -> tuple[LearningRows, Places]:
     """The rows with one fold held out, and the columns that its fitted rows go by: those whose
     correlations with the targets are the largest, Σ_outputs r²."""
-    columns = np.arange(task.n_inputs)
+    columns, used = np.arange(task.n_inputs), task.data.fitted
     if task.n_inputs > constants.SCREENED:
-        rows = np.delete(standard, fold, axis=0)
-        targets = np.delete(task.data.targets, fold, axis=0)
+        fitted = np.setdiff1d(used, fold)
+        rows, targets = standard[fitted], task.data.targets[fitted]
         rows = rows - rows.mean(axis=0)
         spread = np.maximum(np.einsum("ij,ij->j", rows, rows), np.finfo(np.float32).tiny)
         cross = rows.T @ (targets - targets.mean(axis=0)).astype(np.float32)
         strength = np.sum(cross**2, axis=1) / spread
         columns = np.sort(np.argsort(-strength, kind="stable")[: constants.SCREENED])
-    batch = Batch(task.pool[:, columns], task.targets[task.places], task.own)
+    rows, targets = task.pool[np.ix_(used, columns)], task.targets[task.places[used]]
+    batch = Batch(rows, targets, task.data.weights_of(used))
     learned = clone(task.learned).set_params(members=1, basis=None)
     # Trials of single folds are not reported.
-    return LearningRows(batch, replace(task.request, progress=silent), learned, hold=fold), columns
+    request, hold = replace(task.request, progress=silent), np.searchsorted(used, fold)
+    return LearningRows(batch, request, learned, hold), columns
 
 
 def _exponent(data: TrialRows, found: Found, scales: Floats) -> Floats:
@@ -228,7 +230,7 @@ class _Centred:
     """
 
     def __init__(self, kernel: Floats, data: TrialRows, fold: Places) -> None:
-        fitted = np.delete(np.arange(len(kernel)), fold)
+        fitted = np.setdiff1d(data.fitted, fold)
         own = data.weights_of(fitted)
         own = np.ones(len(fitted)) if own is None else own / own.mean()
         self.root, shares = np.sqrt(own), own / len(own)

@@ -202,28 +202,40 @@ def held_rows(
     return mask
 
 
+class Folds(NamedTuple):
+    """Rows to hold out in each fold, and all rows that are held out or fitted."""
+
+    held: list[Places]
+    used: Places
+
+
 def folds_of(
     learned: Learned, order: Order, labels: AnyArray, n_folds: int, seed: int
-) -> list[Places] | None:
-    """Rows to hold out in each fold of a small table, or None for random folds.
+) -> Folds | None:
+    """The folds of a small table, or None for random ones.
 
-    Folds of a splitter, whole groups, or the latest rows as the only fold.
+    Those of a splitter that have all rows, or its last one; whole groups; or the latest rows as the
+    only fold.
     """
     size = len(labels)
     if learned.split is not None:
         splits = _splits(learned.split, np.arange(size), order, labels)
         whole = [held for fitted, held in splits if len(fitted) + len(held) == size]
-        return whole or [splits[-1][1]]
+        if whole:
+            return Folds(whole, np.arange(size))
+        return Folds([splits[-1][1]], np.sort(np.concatenate(splits[-1])))
     if order.groups is not None:
         groups, own = np.unique(order.groups, return_inverse=True)
         _check_groups(len(groups))
         shuffled = Words(seed, 0, Stream.GROUP_FOLDS).permutation(len(groups))
         fold = np.empty(len(groups), dtype=np.intp)
         fold[shuffled] = np.arange(len(groups)) % n_folds
-        return [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
+        held = [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
+        return Folds(held, np.arange(size))
     if order.times is not None:
         later = np.argsort(order.times, kind="stable")
-        return [np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])]
+        latest = np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])
+        return Folds([latest], np.arange(size))
     return None
 
 
