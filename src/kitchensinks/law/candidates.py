@@ -121,13 +121,9 @@ def again(task: LearningRows, candidate: Candidate) -> Candidate:
 
 def in_reach(task: LearningRows, candidate: Candidate) -> bool:
     """Whether `again` would finish in time, at the pace of the last trial."""
-    limit = task.learned.time_limit
-    if limit is None:
-        return True
     rows = len(task.data.fitted)
     count = _components(task, "again", candidate, rows)
-    seconds = candidate.pace * nominal_seconds(task, candidate.sparse, rows, count)
-    return task.used + seconds / limit < constants.LATE_LAST
+    return task.reaches(candidate.pace * nominal_seconds(task, candidate.sparse, rows, count))
 
 
 def at_last(task: LearningRows, candidate: Candidate) -> Candidate:

@@ -137,14 +137,10 @@ def _learned(task: LearningRows, best: list[Found]) -> list[Found]:
 
 def _time_to_turn(task: LearningRows) -> bool:
     """Whether a round of directions fits into the time limit."""
-    limit = task.learned.time_limit
-    if limit is None:
-        return True
     rows = min(constants.SLOPE_FITTED, len(task.data.fitted))
     # Gradients and eigenvectors take about as long as the fit.
     seconds = 2.0 * nominal_seconds(task, False, rows, constants.SLOPE_FEATURES)
-    late = task.used + seconds / limit >= constants.LATE_LAST
-    return not (late or task.late(constants.LATE_TURNS))
+    return task.reaches(seconds) and not task.late(constants.LATE_TURNS)
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:

@@ -100,7 +100,7 @@ def _best(task: LearningRows, close: list[Candidate]) -> Candidate:
 def _allows_stages(task: LearningRows) -> bool:
     """Whether the request leaves law and components open, no rows beyond those of the trials are to
     be fitted, and there is time."""
-    open_law = task.request.stages and not task.request.stream and task.basis is None
+    open_law = task.request.stages and task.basis is None
     known = task.asked is None and task.counted <= len(task.places)
     return open_law and known and not task.late(constants.LATE_LAST)
 
@@ -267,7 +267,7 @@ def of_few(
 def importances(task: LearningRows, found: Found) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one; mean of members."""
     plain = found.warp.turned(np.empty((0, 0)))
-    gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]
+    gap = np.diff(plain.apply(task.sample, np.float64), axis=0)
     rotation, shares = found.warp.rotation, []
     taken = plain.factor != 0.0
     for scales in found.scales:

@@ -40,7 +40,7 @@ from kitchensinks.law.maps import (
 from kitchensinks.law.splits import Places, folds_of, some_of
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
+from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best, search_ridges
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
@@ -258,7 +258,7 @@ def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) 
     """The least error of a contender over ridges, and from a known score on over factors too."""
     found, folds, known = job
     data = task.data
-    exponents = [_exponent(data, found, scales) for scales in found.scales]
+    exponents: list[Floats] = []
     first, near, tries = 1.0 if found.scaling == "equal" else constants.FIRST_DENSE, None, 1
     if known is not None:
         first, near = known.factor, known.ridge
@@ -268,6 +268,8 @@ def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) 
         nonlocal near
         if known is not None and factor == known.factor:
             return known.error, known
+        if not exponents:
+            exponents.extend(_exponent(data, found, scales) for scales in found.scales)
         power = {"linear": 0.0, "laplacian": factor, "gaussian": factor**2}[found.kernel]
         kernels = [np.exp(-power * own) if power else own for own in exponents]
         kernels = kernels if len(kernels) > 1 else kernels * len(folds)
@@ -295,24 +297,20 @@ def _ridges(
     unit = float(np.mean([own.unit for own in centred])) or 1.0
     weakest = constants.WEAKEST if data.labels is None else constants.WEAKEST_OF_CLASSES
     weakest *= min(unit, 1.0)
-    tried: dict[float, tuple[float, Array]] = {}
 
-    def attempt(*ridges: float) -> float:
-        for ridge in [max(ridge, weakest) for ridge in ridges]:
-            if ridge not in tried:
-                scores = np.concatenate([own.scores(ridge) for own in centred])
-                tried[ridge] = data.error(scores), scores
-        return best_ridge(tried)
+    def attempt(ridge: float) -> tuple[float, Array]:
+        scores = np.concatenate([own.scores(ridge) for own in centred])
+        return data.error(scores), scores
 
     if fixed is not None:
-        best = attempt(fixed)
+        best = max(fixed, weakest)
+        error, scores = attempt(best)
     else:
         first = [unit * ridge for ridge in constants.DENSE_RIDGES] if near is None else [near]
-        best, before = attempt(*first), np.nan
-        while best != before and best < constants.STRONGEST * unit * len(data.fitted):
-            before = best
-            best = attempt(constants.RIDGE_STEP * best, best / constants.RIDGE_STEP)
-    error, scores = tried[best]
+        strongest = constants.STRONGEST * unit * len(data.fitted)
+        tried = search_ridges(attempt, first, weakest, strongest)
+        best = best_ridge(tried)
+        error, scores = tried[best]
     return _Score(error, _shares(data, scores), factor, best)
 
 
@@ -340,11 +338,9 @@ def _members(found: Found, learned: Learned) -> Found:
 
 def _limit(task: LearningRows, found: Found) -> Limit:
     """Components of the last fit: so many that they hardly differ from the exact kernel."""
-    if task.asked is not None:
-        return Limit(task.asked, f"{task.asked} components were asked for")
+    if task.asked is not None or (task.basis is not None and task.basis.sparse):
+        return affordable(task, sparse=True)
     if found.kernel == "linear":
         return Limit(task.n_inputs, "one component for each column")
-    if task.basis is not None and task.basis.sparse:
-        return affordable(task, sparse=True)
     count = constants.FEW_FEATURES
     return Limit(count, f"stopped at {count} features: the kernel is nearly exact")

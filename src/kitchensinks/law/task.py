@@ -80,8 +80,9 @@ class LearningRows:
         self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
+        labels = self.labels
         if hold is None:
-            found = split_rows(counted, size, self.seed, learned, request.order, self.labels)
+            found = split_rows(counted, size, self.seed, learned, request.order, labels)
             self.places, held, self.split = found
         else:
             rest = np.delete(np.arange(len(counted)), hold)
@@ -117,7 +118,7 @@ class LearningRows:
             np.arange(held),
             self.unit,
             self.level,
-            self.labels[self.places] if self.classes else None,
+            labels[self.places] if self.classes else None,
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.effort.few])
 
@@ -241,6 +242,11 @@ class LearningRows:
     def late(self, share: float) -> bool:
         """Whether more than this share of the time limit is used up."""
         return self.used > share
+
+    def reaches(self, seconds: float) -> bool:
+        """Whether work of so many seconds leaves time for the last fit."""
+        limit = self.learned.time_limit
+        return limit is None or self.used + seconds / limit < constants.LATE_LAST
 
     @property
     def used(self) -> float:

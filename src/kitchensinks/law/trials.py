@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -229,19 +229,7 @@ class _DensePath:
         numbers = self.data.labels is None
         weakest = constants.WEAKEST if numbers else constants.WEAKEST_OF_CLASSES
         strongest = constants.STRONGEST * len(self.data.fitted)
-        tried: dict[float, tuple[float, Array]] = {}
-
-        def attempt(*ridges: float) -> None:
-            new = [one for one in dict.fromkeys(ridges) if one not in tried and one <= strongest]
-            tried.update(zip(new, in_order(self.tried, new), strict=True))
-
-        attempt(*first)
-        best, before = best_ridge(tried), math.nan
-        while best != before:
-            before = best
-            attempt(constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest))
-            best = best_ridge(tried)
-        return tried
+        return search_ridges(self.tried, first, weakest, strongest)
 
     def tried(self, ridge: float) -> tuple[float, Array]:
         """Error and weights of a ridge."""
@@ -280,6 +268,30 @@ def best_ridge(tried: Mapping[float, tuple[float, Any]]) -> float:
     """
     ridges = list(tried)
     return ridges[strongest_least([tried[one][0] for one in ridges], ridges, constants.SAME_TRIAL)]
+
+
+def search_ridges(
+    attempt: Callable[[float], tuple[float, Note]],
+    first: Sequence[float],
+    weakest: float,
+    strongest: float,
+) -> dict[float, tuple[float, Note]]:
+    """The error of the first ridges, with notes, and of neighbours of the best while it falls."""
+    tried: dict[float, tuple[float, Note]] = {}
+
+    def look(ridges: Iterable[float]) -> float:
+        new = [
+            one for one in dict.fromkeys(max(one, weakest) for one in ridges) if one not in tried
+        ]
+        tried.update(zip(new, in_order(attempt, new), strict=True))
+        return best_ridge(tried)
+
+    best, before = look(first), math.nan
+    while best != before:
+        before = best
+        near = constants.RIDGE_STEP * best, best / constants.RIDGE_STEP
+        best = look(one for one in near if one <= strongest)
+    return tried
 
 
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:

@@ -176,8 +176,7 @@ class Spec:
             stages=self.loss.squared
             and self.alpha == "auto"
             and self.constraint is None
-            and self.solver.name == "auto"
-            and not stream,
+            and self.solver.name == "auto",
             alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
             trend=self.task == "regression" and self.loss.shifts and self.fit_intercept,
             unit=1.0 if self.targets is None else self.targets.unit,
