@@ -62,8 +62,8 @@ class Candidate:
 
 
 def with_copies(task: LearningRows, candidate: Candidate) -> float:
-    """The error expected where rows to come are as often copies of the fitted ones as these are of
-    each other."""
+    """The expected error if new rows repeat fitted rows as often as the fitted rows repeat each
+    other."""
     data, places, fits = task.data, task.few.fitted, candidate.fits
     assert task.copied is not None, "there are copies"
     own = np.flatnonzero(task.copied[task.places[places]])

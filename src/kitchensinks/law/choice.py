@@ -79,11 +79,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if few and _compared(learned):
         found = best_of_few(learned, batch, request)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
-    if request.stream and _compared(learned) and learned.basis is not None and learned.basis.sparse:
-        raise ValueError(
-            f"The law of {learned.basis!r} is learned for rows that are fitted at once, and these "
-            "come in batches: use fit, or ks.Learned(ks.Fourier()) for freeze and long streams."
-        )
+    _check_dense(learned, request)
     task = LearningRows(batch, request, learned)
     task.copied = which(batch, copies)
     task.temper(numbers(batch, copies))
@@ -102,6 +98,16 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         candidates = candidates_of(left, founds)
         law, bins = chosen(left, candidates, tried_again(left, candidates))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
+
+
+def _check_dense(learned: Learned, request: Request) -> None:
+    """Raise an error for bins of rows that come in batches: nothing would be left to try."""
+    basis = learned.basis
+    if request.stream and basis is not None and basis.sparse and _compared(learned):
+        raise ValueError(
+            f"The law of {basis!r} is learned for rows that are fitted at once, and these come in "
+            "batches: use fit, or ks.Learned(ks.Fourier()) for freeze and long streams."
+        )
 
 
 def _one_of_each(batch: Batch, request: Request) -> tuple[Batch, Copies | None]:
@@ -159,8 +165,8 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
         return "The targets are constant, so that nothing can be learned from them"
     if learned.basis is not None and not learned.basis.rescales:
         return (
-            f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
-            "Linear, ReLU, Sigmoid, Maxout, Custom and Union of these"
+            f"The law of {learned.basis!r} cannot be learned (those of Binning, Fourier, Linear, "
+            "ReLU, Sigmoid, Maxout and Custom can, and of a Union or Product of these)"
         )
     return None
 

@@ -195,8 +195,8 @@ def _of_kernel(
 def _fold(
     task: LearningRows, standard: NDArray[np.float32], fold: Places
 ) -> tuple[LearningRows, Places]:
-    """The rows with one fold held out, and the columns that its fitted rows go by: those whose
-    correlations with the targets are the largest, Σ_outputs r²."""
+    """The rows with one fold held out, and the columns whose scales are learned there: those most
+    correlated with the targets of the fitted rows, by Σ_outputs r²."""
     columns, used = np.arange(task.n_inputs), task.data.fitted
     if task.n_inputs > constants.SCREENED:
         fitted = np.setdiff1d(used, fold)

@@ -92,7 +92,7 @@ def _given_groups(given: Any, n_rows: int, learned: Learned) -> NDArray[np.int64
     if own.dtype.kind != "O":
         return np.unique(own, return_inverse=True)[1].astype(np.int64)
     values = own.tolist()
-    # Names and numbers of one array do not compare: they are in the order of their words.
+    # Names and numbers in one array cannot be compared, so they are sorted as text.
     known = sorted({one for one in values if not _is_missing(one)}, key=str)
     numbers = {one: number for number, one in enumerate(known)}
     return np.array([-1 if _is_missing(one) else numbers[one] for one in values], dtype=np.int64)
@@ -202,7 +202,7 @@ def held_rows(
     return mask
 
 
-class Folds(NamedTuple):
+class FewFolds(NamedTuple):
     """Rows to hold out in each fold, and all rows that are held out or fitted."""
 
     held: list[Places]
@@ -211,7 +211,7 @@ class Folds(NamedTuple):
 
 def folds_of(
     learned: Learned, order: Order, labels: AnyArray, n_folds: int, seed: int
-) -> Folds | None:
+) -> FewFolds | None:
     """The folds of a small table, or None for random ones.
 
     Those of a splitter that have all rows, or its last one; whole groups; or the latest rows as the
@@ -222,8 +222,8 @@ def folds_of(
         splits = _splits(learned.split, np.arange(size), order, labels)
         whole = [held for fitted, held in splits if len(fitted) + len(held) == size]
         if whole:
-            return Folds(whole, np.arange(size))
-        return Folds([splits[-1][1]], np.sort(np.concatenate(splits[-1])))
+            return FewFolds(whole, np.arange(size))
+        return FewFolds([splits[-1][1]], np.sort(np.concatenate(splits[-1])))
     if order.groups is not None:
         groups, own = np.unique(order.groups, return_inverse=True)
         _check_groups(len(groups))
@@ -231,11 +231,11 @@ def folds_of(
         fold = np.empty(len(groups), dtype=np.intp)
         fold[shuffled] = np.arange(len(groups)) % n_folds
         held = [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
-        return Folds(held, np.arange(size))
+        return FewFolds(held, np.arange(size))
     if order.times is not None:
         later = np.argsort(order.times, kind="stable")
         latest = np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])
-        return Folds([latest], np.arange(size))
+        return FewFolds([latest], np.arange(size))
     return None
 
 
@@ -347,8 +347,8 @@ def _splits(
         splits = [(np.asarray(fitted), np.asarray(held)) for fitted, held in given]
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"split={splitter!r} gives no pairs of places ({error}): need those of the rows to fit "
-            "and of the rows to hold out."
+            f"split={splitter!r} did not yield pairs of index arrays ({error}): need (rows to fit, "
+            "rows to hold out), as scikit-learn's splitters give."
         ) from error
     if not splits:
         raise ValueError(
@@ -357,8 +357,8 @@ def _splits(
     for fitted, held in splits:
         if not (_are_places(fitted, len(pool)) and _are_places(held, len(pool))):
             raise ValueError(
-                f"split={splitter!r} names rows that are none of {len(pool)}: need whole numbers "
-                f"from 0 to {len(pool) - 1}."
+                f"split={splitter!r} yielded indices that are not rows: need whole numbers from 0 "
+                f"to {len(pool) - 1}."
             )
         if not len(fitted) or not len(held) or len(np.intersect1d(fitted, held)):
             raise ValueError(

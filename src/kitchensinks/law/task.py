@@ -37,7 +37,7 @@ _HALVINGS = 20
 
 
 def in_effect(weights: Array) -> float:
-    """As how many equally weighted rows these count: (Σw)²/Σw²."""
+    """The effective number of rows, (Σw)²/Σw²: so many rows of equal weight tell as much."""
     shares = weights / weights.max()
     return float(shares.sum() ** 2 / (shares**2).sum())
 
@@ -45,7 +45,8 @@ def in_effect(weights: Array) -> float:
 class LearningRows:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
-    hold : which rows of positive weight are held out, counted among those, where that is known.
+    hold : the rows to hold out, as indices among the rows of positive weight; None: they are chosen
+        here.
     source, targets, weights : all rows. The targets of numbers count in units of each output's own
         deviation (sizes); those of classes are positive in the column of the row's class (one
         column for two classes: positive for the second).
@@ -283,7 +284,7 @@ class LearningRows:
     def together(
         self, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
     ) -> list[Result]:
-        """`early`, whatever the time."""
+        """`early` without a limit of time."""
         return [found for found in self.early(math.inf, work, items) if found is not None]
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:

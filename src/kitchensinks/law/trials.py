@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -278,19 +278,12 @@ def search_ridges(
 ) -> dict[float, tuple[float, Note]]:
     """The error of the first ridges, with notes, and of neighbours of the best while it falls."""
     tried: dict[float, tuple[float, Note]] = {}
-
-    def look(ridges: Iterable[float]) -> float:
-        new = [
-            one for one in dict.fromkeys(max(one, weakest) for one in ridges) if one not in tried
-        ]
+    new = list(dict.fromkeys(max(one, weakest) for one in first))
+    while new:
         tried.update(zip(new, in_order(attempt, new), strict=True))
-        return best_ridge(tried)
-
-    best, before = look(first), math.nan
-    while best != before:
-        before = best
-        near = constants.RIDGE_STEP * best, best / constants.RIDGE_STEP
-        best = look(one for one in near if one <= strongest)
+        best = best_ridge(tried)
+        near = constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest)
+        new = [one for one in near if one <= strongest and one not in tried]
     return tried
 
 

@@ -56,7 +56,7 @@ class Request:
     names : (d,) of the columns, or None.
     unscaled : (d,) True where a column must not be standardised (`Columns.unscaled`), or None.
     memory : bytes that a fit may use.
-    stream : rows come in batches, for which only dense features are looked at.
+    stream : rows come in batches; then only dense features are tried.
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages, or with trees, may be chosen: squared loss with alpha="auto", no
         constraint and solver="auto".
@@ -64,7 +64,8 @@ class Request:
     trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
     unit : that of the encoded targets, in units of the targets as they came.
     order : what is known of the groups and times of the rows.
-    working : from targets to those whose squared error the law is learned by.
+    working : a function of the targets (`Loss.working`): the law is learned by the squared error of
+        its result. None: of the targets.
     progress : called with a line of text after each trial, and with about how many percent of
         learning are done.
     started : when the fit began, by the monotonic clock.
@@ -258,14 +259,18 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
+        own = self._own_trials(record)
+        for stage in ("ridge", "trees", "again", "basis"):
+            last = [one for one in own if one.stage == stage]
+            if last:
+                return [*maps, last[first_least([one.error for one in last])]]
+        return maps
+
+    def _own_trials(self, record: Record) -> list[Trial]:
+        """The trials of the components, the map and the scaling that were kept."""
         name = what_of(record.kernel, self.features.basis.sparse, record.trees)
         scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
         # Few rows compare exact kernels, whatever the features of the last fit are.
         names = [f" {name}", f"exact {record.kernel} features"]
         names = [f"{one}, {record.map}, {scaling}" for one in names]
-        for stage in ("ridge", "trees", "again", "basis"):
-            own = [one for one in record.trials if one.stage == stage]
-            last = [one for one in own if any(name in one.what for name in names)]
-            if last:
-                return [*maps, last[first_least([one.error for one in last])]]
-        return maps
+        return [one for one in record.trials if any(name in one.what for name in names)]
