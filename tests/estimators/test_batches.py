@@ -474,3 +474,15 @@ def test_the_plan_of_batches_after_a_fit_is_that_of_batches():
     model = ks.KitchenSinkRegressor(ks.Fourier(), 40, random_state=0).fit(rows[:200], rows[:200, 0])
     assert model.plan_.solver == "direct"
     assert model.partial_fit(rows[200:], rows[200:, 0]).plan_.solver == "sums"
+
+
+@pytest.mark.parametrize("counted", [100, 900])
+def test_rows_without_weight_do_not_count_in_the_ridge_of_later_batches(counted):
+    """Sums and few rows count alike: a hundred rows are fewer than there are features."""
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(1200, 3)), np.arange(1200) < counted
+    targets = np.sin(rows[:, 0]) + 0.1 * rng.normal(size=1200)
+    learned = ks.Learned(ks.Fourier(), effort="quick")
+    model = ks.KitchenSinkRegressor(learned, random_state=0).fit(rows, targets, weights)
+    model.partial_fit(rows[:10], targets[:10])
+    np.testing.assert_allclose(model.alpha_, model.law_.ridge / (counted + 10), rtol=1e-12)

@@ -125,3 +125,17 @@ def test_parameters_that_are_set_after_a_fit_do_not_change_its_certificate():
     before = model.risk_certificate(rows, rows[:, 0] > 0)
     model.set_params(constraint=ks.SupBall(0.01))
     assert model.risk_certificate(rows, rows[:, 0] > 0) == before
+
+
+@pytest.mark.parametrize("basis", [ks.Binning(gamma=2.0), ks.Fourier(gamma=2.0)], ids=repr)
+def test_scores_in_an_l2_ball_are_bounded_by_the_length_of_the_features(basis):
+    rows, labels = sample(200)
+    ball = ks.L2Ball(2.0)
+    model = fitted(ball, rows, labels, basis, loss="squared")
+    frozen = model.law_.features
+    features = frozen.features(rows)
+    features = features.toarray() if frozen.basis.sparse else features
+    longest = float(np.linalg.norm(features, axis=1).max())
+    bound = largest_score(ball, frozen) / ball.radius
+    # All grids count at every row; cosines are not all at their largest at once.
+    assert bound == pytest.approx(longest) if frozen.basis.sparse else bound >= longest

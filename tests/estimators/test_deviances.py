@@ -111,12 +111,14 @@ def test_batches_come_near_one_fit(loss):
 def test_targets_that_a_deviance_is_not_for():
     y = TARGETS["poisson"].copy()
     y[3] = 0.0
-    message = r"values that loss='gamma' is not for, such as 0: need numbers above 0"
+    message = r"values outside of the domain of loss='gamma', such as 0: need numbers above 0"
     with pytest.raises(ValueError, match=message):
         regressor("gamma").fit(ROWS, y)
     y[[5, 8]] = -2.5
     for loss in ("poisson", "tweedie"):
-        message = rf"y has 2 values that loss='{loss}' is not for, such as -2\.5: need numbers of 0"
+        message = (
+            rf"2 values outside of the domain of loss='{loss}', such as -2\.5: need numbers of 0"
+        )
         with pytest.raises(ValueError, match=message):
             regressor(loss).fit(ROWS, y)
     with pytest.raises(ValueError, match="loss='poisson' does not fit classification"):

@@ -201,3 +201,18 @@ def test_the_tag_is_set():
         # scikit-learn asks nothing of NaN where the tag is set.
         names = [check.func.__name__ for _, check in estimator_checks_generator(kind())]
         assert "check_estimators_nan_inf" not in names
+
+
+@pytest.mark.usefixtures("little_work")
+@pytest.mark.parametrize("n_rows", [200, 700])
+def test_columns_taken_as_they_come_are_filled_with_their_mean_by_a_learned_law(n_rows, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = 1000.0 + rng.normal(size=(n_rows, 3))
+    targets = rows[:, 1] - 1000.0 + 0.1 * rng.normal(size=n_rows)
+    model = ks.KitchenSinkRegressor(standardize=False, random_state=0).fit(rows, targets)
+    gaps, filled = rows[:9].copy(), rows[:9].copy()
+    gaps[:, 1], filled[:, 1] = np.nan, rows[:, 1].mean()
+    np.testing.assert_allclose(model.predict(gaps), model.predict(filled), atol=1e-4)
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.predict(gaps), model.predict(gaps))

@@ -3,6 +3,8 @@
 import io
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.estimators import progress as module
 from kitchensinks.estimators.progress import Bar, Lines, meter
-from kitchensinks.law import constants
+from kitchensinks.law import Request, constants
 
 X = np.random.default_rng(0).normal(size=(700, 3))
 Y = np.sin(2 * X[:, 0]) + X[:, 1]
@@ -180,3 +182,25 @@ def test_a_function_hears_it_all():
     stages = {trial.stage for trial in model.law_.record.trials}
     assert stages <= set(constants.DONE)
     assert {text.split(":")[0] for text, _, _ in told} >= stages
+
+
+@pytest.mark.parametrize("kind", ["meter", "function"])
+def test_threads_tell_one_after_another(kind):
+    """Laws that are tried in parallel tell of their trials."""
+    inside, most = [], []
+
+    def heard(*_):
+        inside.append(1)
+        most.append(len(inside))
+        sleep(0.01)
+        inside.pop()
+
+    with ThreadPoolExecutor(4) as pool:
+        if kind == "meter":
+            found = module.Meter("Counting")
+            found.seen = heard
+            list(pool.map(lambda done: found.told("step", done, 8), range(8)))
+        else:
+            with module.shown(Request(seed=0), heard) as spec:
+                list(pool.map(lambda done: spec.progress("step", done, 8), range(8)))
+    assert most == [1] * 8

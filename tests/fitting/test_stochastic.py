@@ -126,3 +126,11 @@ def test_no_row_of_an_epoch_counts_as_much_as_a_whole_batch(monkeypatch):
     ).fit(rows, rows[:, 0])
     assert sum(sizes[:11]) == 201
     assert set(sizes[:11]) == {18, 19}
+
+
+def test_calibration_takes_the_last_rows_of_a_stream():
+    fitted = model("hinge", steps={"batch_size": 512}).fit(ROWS, LABELS)
+    room = stochastic.CALIBRATION_ROWS // 512 + 1
+    for _ in range(2 * room):
+        fitted.partial_fit(ROWS, LABELS)
+    assert len(fitted.state_.sums.recent) == room

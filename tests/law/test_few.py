@@ -15,9 +15,9 @@ import kitchensinks as ks
 from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.features.scaling import identity, warp
 from kitchensinks.law import Law, few
-from kitchensinks.law.candidates import affordable
-from kitchensinks.law.ending import with_basis
-from kitchensinks.law.maps import Found
+from kitchensinks.law.candidates import affordable, first_look, ridge_for
+from kitchensinks.law.ending import importances, with_basis
+from kitchensinks.law.maps import Found, even, plain_map
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request
@@ -192,3 +192,41 @@ def test_columns_of_factor_zero_are_left_out():
     np.testing.assert_array_equal(taken.apply(rows, np.float64), expected)
     np.testing.assert_array_equal(taken.apply(sparse.csr_array(rows), np.float64), expected)
     assert taken.outside(np.full((1, 700), 1e6)).sum() == 2
+
+
+def test_importances_do_not_depend_on_the_order_of_the_rows():
+    """They are distances between rows, and neighbours of a sorted table are close."""
+    rows = np.random.default_rng(1).normal(size=(400, 2))
+    targets = np.sin(3 * rows[:, 0]) + 0.1 * rows[:, 1]
+    order = np.argsort(rows[:, 0])
+    batches = [Batch(rows[own], targets[own, None]) for own in (np.arange(400), order)]
+    hold = np.arange(0)
+    shares = []
+    for batch in batches:
+        task = LearningRows(batch, Request(seed=0), ks.Learned(), hold=hold)
+        found = Found("gaussian", "as is", identity(2), np.array([[3.0, 1.0]]), np.zeros(1))
+        shares.append(importances(task, found))
+    np.testing.assert_allclose(shares[1], shares[0], atol=0.1)
+
+
+def test_a_linear_basis_has_each_column_once():
+    batch = Batch(X[:600], Y[:600, None])
+    task = LearningRows(batch, Request(seed=0), ks.Learned(ks.Linear()))
+    found = Found("gaussian", "as is", identity(10), np.ones((1, 10)), np.zeros(1))
+    law, _ = with_basis(task, ks.Linear(), found)
+    assert law.features.n_components == 10
+
+
+def test_the_ridge_of_a_linear_classifier_is_that_of_all_its_columns():
+    rows = np.random.default_rng(0).integers(0, 2, size=(700, 1200)).astype(float)
+    batch = Batch(rows, np.where(rows[:, :9].sum(axis=1) > 4.5, 1.0, -1.0)[:, None])
+    task = LearningRows(batch, Request(seed=0, classes=True), ks.Learned())
+    candidate = first_look(task, (even(task, "linear", plain_map(task)), False))
+    assert candidate.score.components == 1200
+    assert ridge_for(task, candidate, 1200) == candidate.score.ridge
+
+
+@pytest.mark.usefixtures("little_work")
+def test_the_record_of_bins_of_few_rows_stars_what_was_kept():
+    model = ks.KitchenSinkRegressor(ks.Learned(ks.Binning()), random_state=0).fit(X[:200], Y[:200])
+    assert "* basis   exact laplacian features" in repr(model.law_)

@@ -481,3 +481,10 @@ def test_settings_that_make_no_sense(settings, message):
 def test_what_is_no_basis():
     with pytest.raises(TypeError, match="basis='auto': need a basis such as"):
         find_law("auto", BATCH, REQUEST)
+
+
+def test_bins_of_rows_in_batches_are_not_learned():
+    with pytest.raises(
+        ValueError, match=r"Binning\(\) is learned for rows that are fitted at once"
+    ):
+        find_law(Learned(ks.Binning()), BATCH, replace(REQUEST, stream=True))

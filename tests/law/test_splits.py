@@ -103,14 +103,17 @@ def test_a_splitter_that_holds_nothing_out_is_refused():
 
 def test_folds_of_few_rows_go_by_the_same_rules():
     labels, groups = np.zeros(100), np.arange(100) % 12
-    folds = folds_of(ks.Learned(), Order(groups=groups), labels, 5, 0)
+    folds, _ = folds_of(ks.Learned(), Order(groups=groups), labels, 5, 0)
     assert sorted(np.concatenate(folds)) == list(range(100))
     owners = [set(groups[fold]) for fold in folds]
     assert sum(map(len, owners)) == 12
-    (later,) = folds_of(ks.Learned(), Order(times=np.arange(100.0)), labels, 5, 0)
+    (later,), _ = folds_of(ks.Learned(), Order(times=np.arange(100.0)), labels, 5, 0)
     np.testing.assert_array_equal(later, np.arange(80, 100))
-    assert len(folds_of(ks.Learned(split=KFold(4)), NO_ORDER, labels, 5, 0)) == 4
-    assert len(folds_of(ks.Learned(split=TimeSeriesSplit(4)), NO_ORDER, labels, 5, 0)) == 1
+    assert len(folds_of(ks.Learned(split=KFold(4)), NO_ORDER, labels, 5, 0).held) == 4
+    assert len(folds_of(ks.Learned(split=TimeSeriesSplit(4)), NO_ORDER, labels, 5, 0).held) == 1
+    held, used = folds_of(ks.Learned(split=TimeSeriesSplit(4, gap=7)), NO_ORDER, labels, 5, 0)
+    np.testing.assert_array_equal(held[0], np.arange(80, 100))
+    np.testing.assert_array_equal(used, np.delete(np.arange(100), np.arange(73, 80)))
     assert folds_of(ks.Learned(), NO_ORDER, labels, 5, 0) is None
 
 
@@ -141,7 +144,12 @@ def held_by(model):
 
 def test_rows_in_the_order_of_a_date_hold_the_last_ones_out_unasked():
     X, y = frame()
-    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, y)
+    told = []
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0)
+    model.fit(X, y, verbose=lambda text, done, total: told.append((text.split(":")[0], done)))
+    # What is only for the record takes the progress back to no earlier stage.
+    stages = [stage for stage, _ in told]
+    assert "split" not in stages[stages.index("basis") :]
     said = held_by(model)
     assert said[0] == "held out: the last 180 rows in the order of time"
     assert said[1].startswith("first by runs of rows:")
@@ -343,12 +351,28 @@ ROWS = np.arange(300)
     ("splits", "error", "words"),
     [
         ([], ValueError, "makes no split of 300 rows"),
-        (None, TypeError, "gives no pairs of places"),
-        ([1], TypeError, "gives no pairs of places"),
-        ([(ROWS[:200], ROWS + 1)], ValueError, "names rows that are none of 300"),
-        ([(ROWS[:200], [-1, -2])], ValueError, "names rows that are none of 300"),
-        ([(ROWS[:200] * 1.0, ROWS[200:] * 1.0)], ValueError, "names rows that are none of 300"),
-        ([(ROWS < 200, ROWS >= 200)], ValueError, "names rows that are none of 300"),
+        (None, TypeError, "did not yield pairs of index arrays"),
+        ([1], TypeError, "did not yield pairs of index arrays"),
+        (
+            [(ROWS[:200], ROWS + 1)],
+            ValueError,
+            "indices that are not rows: need whole numbers from 0 to 299",
+        ),
+        (
+            [(ROWS[:200], [-1, -2])],
+            ValueError,
+            "indices that are not rows: need whole numbers from 0 to 299",
+        ),
+        (
+            [(ROWS[:200] * 1.0, ROWS[200:] * 1.0)],
+            ValueError,
+            "indices that are not rows: need whole numbers from 0 to 299",
+        ),
+        (
+            [(ROWS < 200, ROWS >= 200)],
+            ValueError,
+            "indices that are not rows: need whole numbers from 0 to 299",
+        ),
         ([(ROWS, ROWS)], ValueError, "none in both"),
         ([(ROWS, [])], ValueError, "need some of each"),
     ],
@@ -388,3 +412,39 @@ def test_groups_of_a_splitter_are_no_groups_of_a_fit():
             model, rows, rows[:, 0], params={"groups": np.arange(60) % 6}, cv=GroupKFold(3)
         )
     assert np.isfinite(found["test_score"]).all()
+
+
+@pytest.mark.usefixtures("little_work")
+@pytest.mark.parametrize("column", [{"groups": 0}, {"time": 0}])
+def test_rows_that_wait_have_neither_groups_nor_times(column):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.arange(400) // 40, rng.normal(size=(400, 2))])
+    model = ks.KitchenSinkRegressor(ks.Learned(ks.Fourier(), **column), random_state=0)
+    with pytest.raises(ValueError, match=r"partial_fit keeps rows without .* call freeze"):
+        model.partial_fit(rows, rows[:, 1])
+    model.freeze(rows, rows[:, 1]).partial_fit(rows, rows[:, 1])
+    model.fit(rows, rows[:, 1]).partial_fit(rows, rows[:, 1])
+
+
+def test_a_part_of_a_large_group_is_scored_and_none_of_it_fitted():
+    groups = (np.arange(1000) < 500).astype(int)
+    held, fitted, _ = split(ks.Learned(), Order(groups=groups), size=100)
+    assert (len(held), len(fitted)) == (100, 50)
+    assert not np.intersect1d(groups[held], groups[fitted]).size
+
+
+@pytest.mark.usefixtures("little_work")
+def test_rows_in_the_gap_of_a_splitter_say_nothing_of_a_law_of_few_rows():
+    """Nor do those before its largest number of rows to fit."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(300, 2))
+    targets = np.sin(5.0 * rows[:, 0]) + 0.1 * rng.normal(size=300)
+    other = targets.copy()
+    other[210:240], other[:60] = other[239:209:-1], other[59::-1]
+    splitter = TimeSeriesSplit(4, gap=30, max_train_size=150)
+    basis = ks.Learned(ks.Fourier(), split=splitter)
+    errors = []
+    for given in (targets, other):
+        law = ks.KitchenSinkRegressor(basis, random_state=0).fit(rows, given).law_
+        errors.append([one.error for one in law.record.trials if one.stage != "trend"])
+    np.testing.assert_allclose(errors[1], errors[0], rtol=1e-9)

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import kitchensinks as ks
 from kitchensinks.features.bases.trees import _depth
+from kitchensinks.fitting.calibration import calibrate
 from kitchensinks.law import choice, constants
 from tests.catalogue import TREES
 
@@ -232,3 +233,21 @@ def test_the_unit_of_the_targets_does_not_reach_intervals_of_another_fit(regress
     again = ks.KitchenSinkRegressor(regressor.law_, random_state=0).fit(ROWS[:2000], far)
     widths = [np.diff(one.predict_interval(ROWS[:5], 0.9), axis=0) for one in (regressor, again)]
     np.testing.assert_allclose(widths[1], widths[0], rtol=1e-9)
+
+
+@pytest.mark.usefixtures("little_work")
+def test_another_loss_or_ridge_is_not_calibrated_on_scores_of_the_trial(model):
+    scores, targets, _ = model.law_.held
+    trial = calibrate(model.state_.targets, scores, targets, None)
+    for options, same in (({}, True), ({"loss": "hinge"}, False), ({"alpha": 1.0}, False)):
+        again = ks.KitchenSinkClassifier(model.law_, random_state=0, **options)
+        again.fit(ROWS[:2000], CLASSES[:2000])
+        assert (again.state_.calibration == trial) is same
+
+
+@pytest.mark.usefixtures("little_work")
+def test_one_grid_has_no_tree():
+    column = np.random.default_rng(0).uniform(size=2000)
+    model = ks.KitchenSinkRegressor(n_components=1, random_state=0)
+    model.fit(column[:, None], np.sign(np.sin(20 * column)))
+    assert model.n_components_ == 1

@@ -271,3 +271,13 @@ def test_mixed_tables_have_trends():
     with pytest.warns(UserWarning, match="date"):
         later = model.predict(frame[1200:])
     assert np.abs(later - y[1200:]).mean() < 0.3
+
+
+@pytest.mark.usefixtures("little_work")
+def test_a_loss_that_allows_no_trend_takes_the_law_without_it(model):
+    """Poisson deviance has a log link: targets minus a line may be negative."""
+    X, y = line(1500)
+    again = ks.KitchenSinkRegressor(model.law_, loss="poisson").fit(X, np.maximum(y, 0.0))
+    assert model.law_.trend is not None
+    assert again.law_.trend is None
+    np.testing.assert_allclose(again.predict(X).mean(), y.mean(), rtol=0.02)

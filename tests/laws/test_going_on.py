@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import kitchensinks as ks
+from kitchensinks.problem.targets import Batch
 from kitchensinks.state import remembered
 from kitchensinks.state.remembered import Kept
 from kitchensinks.state.streams import Waiting, learned_from
@@ -229,3 +230,21 @@ def test_a_stream_is_refused_as_a_fit_is():
         warnings.simplefilter("error")
         make().partial_fit(ROWS, VALUES)
     assert not hasattr(make(), "state_")
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_rows_that_wait_are_joined_once_and_are_copies(fitted, monkeypatch):
+    """A stream of many small batches would copy all its rows at each of them."""
+    joins, joined = [], Batch.joined
+    monkeypatch.setattr(Batch, "joined", lambda batches: joins.append(1) or joined(batches))
+    # Other losses leave no sums.
+    stream, start = make(loss="huber"), 200 if fitted else 0
+    if fitted:
+        stream.fit(ROWS[:200], VALUES[:200])
+    buffer = np.empty((100, 3))
+    for part in cuts(600, (600 - start) // 100, first=start):
+        buffer[:] = ROWS[part]
+        stream.partial_fit(buffer, VALUES[part])
+    assert not joins
+    np.testing.assert_array_equal(stream.state_.kept.batch.rows, ROWS[:600])
+    assert len(joins) == 1

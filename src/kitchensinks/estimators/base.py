@@ -281,9 +281,16 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> Self:
-        if self._held is None and isinstance(check_basis(self.basis), Learned):
+        basis = check_basis(self.basis)
+        if self._held is None and isinstance(basis, Learned):
+            if basis.groups is not None or basis.time is not None:
+                raise ValueError(
+                    f"partial_fit keeps rows without their groups and times, and the basis is "
+                    f"{basis!r}: use fit, or call freeze(X, y) with representative rows before the "
+                    "first partial_fit."
+                )
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
-            waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
+            waiting = Waiting(spec.columns, spec.encoding, spec.loss, (own_copy(batch),))
             return self._wait(waiting, verbose)
         if self._held is None:
             state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
@@ -308,7 +315,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
         """Keep the rows until the model is used; fit at once where they are too many to keep."""
         self._held = replace(waiting, verbose=verbose)
-        if not is_kept(waiting.batch):
+        if not is_kept(*waiting.batches):
             self._state()
         return self
 

@@ -6,6 +6,7 @@ subtasks, which end one after another. A step without a count is a subtask of it
 """
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ class Meter:
         self.title = title
         self.begun = time.monotonic()
         self.before, self.total, self.text = 0, 0, ""
+        # Candidates of a law tell of themselves from several threads.
+        self._telling = threading.Lock()
 
     def is_new(self, done: int, total: int) -> bool:
         """Whether a pass begins: another total, or far fewer done than before."""
@@ -66,11 +69,12 @@ class Meter:
 
     def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
         """The progress of a fit: the step that it is at, and how much of a pass is done."""
-        if done is None or total is None:
-            self.phase(text)
-        else:
-            self.text = text
-            self.seen(done, total)
+        with self._telling:
+            if done is None or total is None:
+                self.phase(text)
+            else:
+                self.text = text
+                self.seen(done, total)
 
     def close(self) -> None:
         """The work is over."""
@@ -179,9 +183,12 @@ def meter(title: str, after: float, every: float) -> Iterator[Meter]:
 def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
     """The spec of a fit that shows its progress, or reports it to a function of three arguments."""
     if callable(verbose):
+        telling = threading.Lock()
 
         def told(text: str, done: int | None = None, total: int | None = None) -> None:
-            verbose(text, done, total)
+            # As in `Meter`: a function of the user need not be ready for several threads.
+            with telling:
+                verbose(text, done, total)
 
         yield replace(spec, progress=told)
     elif verbose:

@@ -185,7 +185,7 @@ class Frozen:
     @property
     def measured(self) -> Scaler | None:
         """Mean, deviation and range of the columns, scaled or not; None where nothing is known."""
-        return self.scaler or self.spread
+        return self.spread or self.scaler
 
     @property
     def scale(self) -> float:

@@ -176,8 +176,9 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     _check_weights(frozen, outer, outputs)
     _check_records(state.law.record, outer.evidence)
     given = check_scaler(frozen.scaler, frozen.n_inputs)
-    if check_scaler(frozen.spread, frozen.n_inputs) != frozen.n_inputs:
-        raise ValueError(f"a spread of other columns than the {frozen.n_inputs} inputs")
+    # A map may leave columns out, and a spread is of all.
+    if check_scaler(frozen.spread, given) != given:
+        raise ValueError(f"a spread of other columns than the {given} given")
     if state.law.trend is not None:
         _check_trend(state.law.trend, given, outputs)
     if (held := state.law.held) is not None:

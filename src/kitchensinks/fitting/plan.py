@@ -52,8 +52,8 @@ class Sizes:
 
     feature_bytes: of all features, if they are kept; memory: the budget, in bytes; entry: bytes of
     a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
-    "dask"; least: bytes of the smallest block of features; steady: of two blocks as sums have them;
-    outputs: columns of the targets.
+    "dask"; least: bytes of the smallest block of features; steady: bytes of two blocks of the size
+    that sums use; outputs: columns of the targets.
     """
 
     n_rows: int

@@ -69,11 +69,18 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
     fit.freedom = span.freedom(fit.alpha)
-    equations = moments.normal_equations(settings.fit_intercept)
+    equations = _equations(fit, moments, settings)
     squares = span.squares(training.shares)
     lifted, kind = space.lift(fit.solution), span.rows.dtype
     fit.solution = as_served(lifted, equations, kind, settings.tol, squares=squares)
     return fit
+
+
+def _equations(fit: Fit, moments: Moments, settings: Settings) -> NormalEquations:
+    """The normal equations of a fit, which its factor has where there is one."""
+    if fit.factored is not None:
+        return fit.factored.equations
+    return moments.normal_equations(settings.fit_intercept)
 
 
 def without_rounding(
@@ -85,10 +92,7 @@ def without_rounding(
     """
     if settings.constraint is not None or fit.alpha <= 0.0:
         return fit
-    known = fit.factored
-    equations = (
-        moments.normal_equations(settings.fit_intercept) if known is None else known.equations
-    )
+    equations = _equations(fit, moments, settings)
     noise = gram_noise(dtype, float(np.trace(equations.gram)), equations.count)
     more = summing_error(fit.solution, equations, fit.alpha, noise)
     if negligible(more, fit.solution, equations, settings.tol):

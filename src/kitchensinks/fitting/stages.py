@@ -22,6 +22,7 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
 from kitchensinks.fitting.squared import fit_squared
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
@@ -76,8 +77,12 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
         training = TrainingSet(space, targets, own, settings)
         one = fit_squared(training, training.sums()).solution
         scores = np.empty_like(targets, dtype=np.float64)
-        for part, features in first.blocks.fresh():
+
+        def score(part: slice, features: Matrix) -> None:
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
+
+        for _ in first.blocks.fresh(work=score):
+            pass
         settings.progress("second stage")
         following = replace(settings, alpha=second)
         two = WarmStarts(design, targets - scores).solve(own, following, second)

@@ -82,7 +82,7 @@ def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
     if settings.loss.link is None and len(batch.targets) < UNSEEN_STEPS * _size_of(settings):
         unseen = _held_out_scores(frozen, batch, settings)
         if unseen is not None:
-            stochastic.recent = deque([unseen])
+            stochastic.recent = deque([unseen], maxlen=stochastic.recent.maxlen)
     return stochastic.as_fit(settings)
 
 

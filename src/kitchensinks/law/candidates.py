@@ -62,8 +62,8 @@ class Candidate:
 
 
 def with_copies(task: LearningRows, candidate: Candidate) -> float:
-    """The error expected where rows to come are as often copies of the fitted ones as these are of
-    each other."""
+    """The expected error if new rows repeat fitted rows as often as the fitted rows repeat each
+    other."""
     data, places, fits = task.data, task.few.fitted, candidate.fits
     assert task.copied is not None, "there are copies"
     own = np.flatnonzero(task.copied[task.places[places]])
@@ -121,13 +121,9 @@ def again(task: LearningRows, candidate: Candidate) -> Candidate:
 
 def in_reach(task: LearningRows, candidate: Candidate) -> bool:
     """Whether `again` would finish in time, at the pace of the last trial."""
-    limit = task.learned.time_limit
-    if limit is None:
-        return True
     rows = len(task.data.fitted)
     count = _components(task, "again", candidate, rows)
-    seconds = candidate.pace * nominal_seconds(task, candidate.sparse, rows, count)
-    return task.used + seconds / limit < constants.LATE_LAST
+    return task.reaches(candidate.pace * nominal_seconds(task, candidate.sparse, rows, count))
 
 
 def at_last(task: LearningRows, candidate: Candidate) -> Candidate:
@@ -404,7 +400,9 @@ def ridge_for(task: LearningRows, candidate: Candidate, count: int) -> float:
     most = constants.WIDE_RIDGE_FEATURES if task.wide else constants.RIDGE_FEATURES
     tried = min(count, most)
     near = count <= constants.MORE * score.components or not task.effort.twice
-    known = task.request.alpha is not None or (near and not task.classes)
+    # A part of the columns says nothing of a linear model, and its trial had all of them.
+    part = count > most and not candidate.found.has_bandwidth
+    known = part or task.request.alpha is not None or (near and not task.classes)
     if known or task.late(constants.LATE_LAST):
         return score.ridge
     frozen = candidate.frozen(task, score.factor, tried)

@@ -58,7 +58,7 @@ from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import first_best
-from kitchensinks.law.values import Law, Request
+from kitchensinks.law.values import Law, Request, Trial
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import Copies
@@ -79,6 +79,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if few and _compared(learned):
         found = best_of_few(learned, batch, request)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
+    _check_dense(learned, request)
     task = LearningRows(batch, request, learned)
     task.copied = which(batch, copies)
     task.temper(numbers(batch, copies))
@@ -97,6 +98,16 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         candidates = candidates_of(left, founds)
         law, bins = chosen(left, candidates, tried_again(left, candidates))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
+
+
+def _check_dense(learned: Learned, request: Request) -> None:
+    """Raise an error for bins of rows that come in batches: nothing would be left to try."""
+    basis = learned.basis
+    if request.stream and basis is not None and basis.sparse and _compared(learned):
+        raise ValueError(
+            f"The law of {basis!r} is learned for rows that are fitted at once, and these come in "
+            "batches: use fit, or ks.Learned(ks.Fourier()) for freeze and long streams."
+        )
 
 
 def _one_of_each(batch: Batch, request: Request) -> tuple[Batch, Copies | None]:
@@ -132,14 +143,10 @@ def _learned(task: LearningRows, best: list[Found]) -> list[Found]:
 
 def _time_to_turn(task: LearningRows) -> bool:
     """Whether a round of directions fits into the time limit."""
-    limit = task.learned.time_limit
-    if limit is None:
-        return True
     rows = min(constants.SLOPE_FITTED, len(task.data.fitted))
     # Gradients and eigenvectors take about as long as the fit.
     seconds = 2.0 * nominal_seconds(task, False, rows, constants.SLOPE_FEATURES)
-    late = task.used + seconds / limit >= constants.LATE_LAST
-    return not (late or task.late(constants.LATE_TURNS))
+    return task.reaches(seconds) and not task.late(constants.LATE_TURNS)
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:
@@ -158,8 +165,8 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
         return "The targets are constant, so that nothing can be learned from them"
     if learned.basis is not None and not learned.basis.rescales:
         return (
-            f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
-            "Linear, ReLU, Sigmoid, Maxout, Custom and Union of these"
+            f"The law of {learned.basis!r} cannot be learned (those of Binning, Fourier, Linear, "
+            "ReLU, Sigmoid, Maxout and Custom can, and of a Union or Product of these)"
         )
     return None
 
@@ -268,7 +275,8 @@ def _note_runs(task: LearningRows, jobs: list[tuple[Found, bool]], looks: list[C
     for words, found in (("runs of rows", theirs), ("the last rows", looks)):
         first = found[first_best([one.score.error for one in found])]
         text = f"first by {words}: {in_words(first, first.score)}"
-        task.note("split", text, len(by_runs.few.fitted), first.score.error)
+        # Learning is further on than a split is, so that no progress is told.
+        task.trials.append(Trial("split", text, len(by_runs.few.fitted), first.score.error))
 
 
 def _plain(task: LearningRows) -> list[Found]:

@@ -74,14 +74,10 @@ def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
     None if few rows have copies, or if every row has equally many (the table was probably
     repeated).
     """
-    if not many(copies):
+    count = numbers(batch, copies)
+    if count is None or not np.ptp(count[batch.counted_places]):
         return None
-    count = np.bincount(copies.group)
-    if not np.ptp(count):
-        return None
-    found = np.zeros(len(batch.targets), dtype=bool)
-    found[batch.counted_places] = count > 1
-    return found
+    return np.asarray(count > 1.0)
 
 
 def by_chance(rows: Matrix, places: NDArray[np.intp], copies: Copies, seed: int) -> bool:

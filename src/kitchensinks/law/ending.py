@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Binning, Union
 from kitchensinks.features.frozen import Frozen, spread_of
-from kitchensinks.features.scaling import Warp
+from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
     Candidate,
@@ -66,7 +66,9 @@ def _law(
         trees,
     )
     (scaler, basis), dtype = features, np.dtype(task.request.dtype or np.float32)
-    frozen = Frozen(scaler, basis, task.seed, scaler.width, draws, dtype)
+    # Columns that are taken as they come have no mean in their map, and missing values need one.
+    spread = None if task.request.standardize else Scaler.over(task.spread)
+    frozen = Frozen(scaler, basis, task.seed, scaler.width, draws, dtype, spread=spread)
     frozen, bins = frozen.with_bins(task.source, task.weights)
     return Law(frozen, *ridges, record), bins
 
@@ -98,7 +100,7 @@ def _best(task: LearningRows, close: list[Candidate]) -> Candidate:
 def _allows_stages(task: LearningRows) -> bool:
     """Whether the request leaves law and components open, no rows beyond those of the trials are to
     be fitted, and there is time."""
-    open_law = task.request.stages and not task.request.stream and task.basis is None
+    open_law = task.request.stages and task.basis is None
     known = task.asked is None and task.counted <= len(task.places)
     return open_law and known and not task.late(constants.LATE_LAST)
 
@@ -136,7 +138,8 @@ def _best_bins(candidates: list[Candidate]) -> Candidate | None:
 def _allows_trees(task: LearningRows) -> bool:
     """Whether the request leaves the law open, no rows beyond those of the trials are to be fitted,
     and there is time."""
-    open_law = task.request.stages and task.basis is None
+    # One grid has no room for a tree.
+    open_law = task.request.stages and task.basis is None and task.asked != 1
     return open_law and task.counted <= len(task.places) and not task.late(constants.LATE_TREES)
 
 
@@ -240,7 +243,7 @@ def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bin
     resolved = basis.resolve(scaler.apply(task.sample[:2000], np.float64))
     draws = affordable(task, basis.sparse).components
     if task.asked is None:
-        draws = max(1, draws // resolved.features_per_draw)
+        draws = resolved.whole(scaler.width) or max(1, draws // resolved.features_per_draw)
     reason = "the basis was given, with a bandwidth of its own"
     return _law(task, found, (scaler, resolved), draws, 1.0, (math.nan, math.nan), reason)
 
@@ -264,7 +267,7 @@ def of_few(
 def importances(task: LearningRows, found: Found) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one; mean of members."""
     plain = found.warp.turned(np.empty((0, 0)))
-    gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]
+    gap = np.diff(plain.apply(task.sample, np.float64), axis=0)
     rotation, shares = found.warp.rotation, []
     taken = plain.factor != 0.0
     for scales in found.scales:

@@ -40,7 +40,7 @@ from kitchensinks.law.maps import (
 from kitchensinks.law.splits import Places, folds_of, some_of
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
+from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best, search_ridges
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
@@ -70,14 +70,14 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> tuple[Law, 
     nothing = np.empty(0, dtype=np.intp)
     task = LearningRows(batch.part(sampled), request, learned, hold=nothing)
     size = len(task.places)
-    folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
-    folds, places = folds or _folds(size, request.seed), np.arange(size)
+    given = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
+    folds, used = given or (_folds(size, request.seed), np.arange(size))
     targets = task.targets[task.places]
-    if not all(np.ptp(np.delete(targets, fold, axis=0), axis=0).any() for fold in folds):
+    if not all(np.ptp(targets[np.setdiff1d(used, fold)], axis=0).any() for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
     if not (task.spread.low < task.spread.high).any():
         return "The rows are all the same, so that nothing can be learned from them"
-    task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
+    task.data = replace(task.data, fitted=used, held=np.concatenate(folds))
     task.mean_error()
     founds = _plain(task) + _learned(task, folds)
     found, score = _best(task, folds, founds)
@@ -195,21 +195,23 @@ def _of_kernel(
 def _fold(
     task: LearningRows, standard: NDArray[np.float32], fold: Places
 ) -> tuple[LearningRows, Places]:
-    """The rows with one fold held out, and the columns that its fitted rows go by: those whose
-    correlations with the targets are the largest, Σ_outputs r²."""
-    columns = np.arange(task.n_inputs)
+    """The rows with one fold held out, and the columns whose scales are learned there: those most
+    correlated with the targets of the fitted rows, by Σ_outputs r²."""
+    columns, used = np.arange(task.n_inputs), task.data.fitted
     if task.n_inputs > constants.SCREENED:
-        rows = np.delete(standard, fold, axis=0)
-        targets = np.delete(task.data.targets, fold, axis=0)
+        fitted = np.setdiff1d(used, fold)
+        rows, targets = standard[fitted], task.data.targets[fitted]
         rows = rows - rows.mean(axis=0)
         spread = np.maximum(np.einsum("ij,ij->j", rows, rows), np.finfo(np.float32).tiny)
         cross = rows.T @ (targets - targets.mean(axis=0)).astype(np.float32)
         strength = np.sum(cross**2, axis=1) / spread
         columns = np.sort(np.argsort(-strength, kind="stable")[: constants.SCREENED])
-    batch = Batch(task.pool[:, columns], task.targets[task.places], task.own)
+    rows, targets = task.pool[np.ix_(used, columns)], task.targets[task.places[used]]
+    batch = Batch(rows, targets, task.data.weights_of(used))
     learned = clone(task.learned).set_params(members=1, basis=None)
     # Trials of single folds are not reported.
-    return LearningRows(batch, replace(task.request, progress=silent), learned, hold=fold), columns
+    request, hold = replace(task.request, progress=silent), np.searchsorted(used, fold)
+    return LearningRows(batch, request, learned, hold), columns
 
 
 def _exponent(data: TrialRows, found: Found, scales: Floats) -> Floats:
@@ -228,7 +230,7 @@ class _Centred:
     """
 
     def __init__(self, kernel: Floats, data: TrialRows, fold: Places) -> None:
-        fitted = np.delete(np.arange(len(kernel)), fold)
+        fitted = np.setdiff1d(data.fitted, fold)
         own = data.weights_of(fitted)
         own = np.ones(len(fitted)) if own is None else own / own.mean()
         self.root, shares = np.sqrt(own), own / len(own)
@@ -256,7 +258,7 @@ def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) 
     """The least error of a contender over ridges, and from a known score on over factors too."""
     found, folds, known = job
     data = task.data
-    exponents = [_exponent(data, found, scales) for scales in found.scales]
+    exponents: list[Floats] = []
     first, near, tries = 1.0 if found.scaling == "equal" else constants.FIRST_DENSE, None, 1
     if known is not None:
         first, near = known.factor, known.ridge
@@ -266,6 +268,8 @@ def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) 
         nonlocal near
         if known is not None and factor == known.factor:
             return known.error, known
+        if not exponents:
+            exponents.extend(_exponent(data, found, scales) for scales in found.scales)
         power = {"linear": 0.0, "laplacian": factor, "gaussian": factor**2}[found.kernel]
         kernels = [np.exp(-power * own) if power else own for own in exponents]
         kernels = kernels if len(kernels) > 1 else kernels * len(folds)
@@ -293,24 +297,20 @@ def _ridges(
     unit = float(np.mean([own.unit for own in centred])) or 1.0
     weakest = constants.WEAKEST if data.labels is None else constants.WEAKEST_OF_CLASSES
     weakest *= min(unit, 1.0)
-    tried: dict[float, tuple[float, Array]] = {}
 
-    def attempt(*ridges: float) -> float:
-        for ridge in [max(ridge, weakest) for ridge in ridges]:
-            if ridge not in tried:
-                scores = np.concatenate([own.scores(ridge) for own in centred])
-                tried[ridge] = data.error(scores), scores
-        return best_ridge(tried)
+    def attempt(ridge: float) -> tuple[float, Array]:
+        scores = np.concatenate([own.scores(ridge) for own in centred])
+        return data.error(scores), scores
 
     if fixed is not None:
-        best = attempt(fixed)
+        best = max(fixed, weakest)
+        error, scores = attempt(best)
     else:
         first = [unit * ridge for ridge in constants.DENSE_RIDGES] if near is None else [near]
-        best, before = attempt(*first), np.nan
-        while best != before and best < constants.STRONGEST * unit * len(data.fitted):
-            before = best
-            best = attempt(constants.RIDGE_STEP * best, best / constants.RIDGE_STEP)
-    error, scores = tried[best]
+        strongest = constants.STRONGEST * unit * len(data.fitted)
+        tried = search_ridges(attempt, first, weakest, strongest)
+        best = best_ridge(tried)
+        error, scores = tried[best]
     return _Score(error, _shares(data, scores), factor, best)
 
 
@@ -338,11 +338,9 @@ def _members(found: Found, learned: Learned) -> Found:
 
 def _limit(task: LearningRows, found: Found) -> Limit:
     """Components of the last fit: so many that they hardly differ from the exact kernel."""
-    if task.asked is not None:
-        return Limit(task.asked, f"{task.asked} components were asked for")
+    if task.asked is not None or (task.basis is not None and task.basis.sparse):
+        return affordable(task, sparse=True)
     if found.kernel == "linear":
         return Limit(task.n_inputs, "one component for each column")
-    if task.basis is not None and task.basis.sparse:
-        return affordable(task, sparse=True)
     count = constants.FEW_FEATURES
     return Limit(count, f"stopped at {count} features: the kernel is nearly exact")

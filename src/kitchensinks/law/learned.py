@@ -72,14 +72,13 @@ class Learned(Linked):
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
         the others do not matter). None scales the columns.
     split : a splitter of scikit-learn, such as ``TimeSeriesSplit()``: the last of its splits says
-        which rows are held out while the law is learned. None: runs of neighbours, which are often
-        alike, a fifth of the rows, or as `groups` and `time` say.
+        which rows are held out while the law is learned. None: a fifth of the rows, in runs of
+        consecutive rows, because neighbours are often alike; or as `groups` and `time` say.
     groups : None, or a column by name, or by place for arrays: whole groups are held out, because
-        rows to be predicted are of other groups. With a splitter, it is told the groups.
+        rows to be predicted are of other groups. A splitter gets them as its `groups`.
     time : None, or a column of dates or numbers by name or place: the latest rows are held out,
         because rows to be predicted come later. With a splitter, it gets the rows in this order.
-        Where the rows of a table are in the order of a date column, this is done without being
-        asked.
+        A table whose rows are sorted by a date column is treated so by default.
     exportable : False, because most models stay in Python. True chooses nothing that `ks.to_onnx`
         refuses. Free text that is no category is an error before the fit, and so is a basis without
         a form in ONNX. The bins of all rows fit into a file of 2 GB, or there are fewer grids or
@@ -164,12 +163,13 @@ class Learned(Linked):
         if self.members is not None and self.members > 1000:
             raise ValueError(
                 f"members={self.members}: need 1 to 1000, because each one takes a descent. "
-                "More than the default of 3 lower errors by little; raise batch for exacter scales."
+                "Members beyond the default of 3 lower the error only a little; raise batch for "
+                "more accurate scales."
             )
         if self.steps is not None and self.steps > 1000:
             raise ValueError(
                 f"steps={self.steps}: need 1 to 1000. The scales settle within about 20; raise "
-                "batch for more exact ones."
+                "batch for more accurate ones."
             )
         if self.batch is not None and not 16 <= self.batch <= 5000:
             raise ValueError(

@@ -92,7 +92,7 @@ def _given_groups(given: Any, n_rows: int, learned: Learned) -> NDArray[np.int64
     if own.dtype.kind != "O":
         return np.unique(own, return_inverse=True)[1].astype(np.int64)
     values = own.tolist()
-    # Names and numbers of one array do not compare: they are in the order of their words.
+    # Names and numbers in one array cannot be compared, so they are sorted as text.
     known = sorted({one for one in values if not _is_missing(one)}, key=str)
     numbers = {one: number for number, one in enumerate(known)}
     return np.array([-1 if _is_missing(one) else numbers[one] for one in values], dtype=np.int64)
@@ -202,28 +202,40 @@ def held_rows(
     return mask
 
 
+class FewFolds(NamedTuple):
+    """Rows to hold out in each fold, and all rows that are held out or fitted."""
+
+    held: list[Places]
+    used: Places
+
+
 def folds_of(
     learned: Learned, order: Order, labels: AnyArray, n_folds: int, seed: int
-) -> list[Places] | None:
-    """Rows to hold out in each fold of a small table, or None for random folds.
+) -> FewFolds | None:
+    """The folds of a small table, or None for random ones.
 
-    Folds of a splitter, whole groups, or the latest rows as the only fold.
+    Those of a splitter that have all rows, or its last one; whole groups; or the latest rows as the
+    only fold.
     """
     size = len(labels)
     if learned.split is not None:
         splits = _splits(learned.split, np.arange(size), order, labels)
         whole = [held for fitted, held in splits if len(fitted) + len(held) == size]
-        return whole or [splits[-1][1]]
+        if whole:
+            return FewFolds(whole, np.arange(size))
+        return FewFolds([splits[-1][1]], np.sort(np.concatenate(splits[-1])))
     if order.groups is not None:
         groups, own = np.unique(order.groups, return_inverse=True)
         _check_groups(len(groups))
         shuffled = Words(seed, 0, Stream.GROUP_FOLDS).permutation(len(groups))
         fold = np.empty(len(groups), dtype=np.intp)
         fold[shuffled] = np.arange(len(groups)) % n_folds
-        return [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
+        held = [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
+        return FewFolds(held, np.arange(size))
     if order.times is not None:
         later = np.argsort(order.times, kind="stable")
-        return [np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])]
+        latest = np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])
+        return FewFolds([latest], np.arange(size))
     return None
 
 
@@ -292,7 +304,8 @@ def _by_groups(
     rows = np.cumsum(np.bincount(own)[shuffled])
     count = min(max(1, int(np.searchsorted(rows, held, side="right"))), len(labels) - 1)
     chosen = np.isin(own, shuffled[:count])
-    first = np.flatnonzero(chosen)
+    # The whole group stays out of the fit; a part of a very large one is enough to score.
+    first = some_of(np.flatnonzero(chosen), size, words)
     places = _joined(first, np.flatnonzero(~chosen), size, words)
     return HeldOutRows(counted[places], len(first), f"{len(first)} rows of {count} groups")
 
@@ -334,8 +347,8 @@ def _splits(
         splits = [(np.asarray(fitted), np.asarray(held)) for fitted, held in given]
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"split={splitter!r} gives no pairs of places ({error}): need those of the rows to fit "
-            "and of the rows to hold out."
+            f"split={splitter!r} did not yield pairs of index arrays ({error}): need (rows to fit, "
+            "rows to hold out), as scikit-learn's splitters give."
         ) from error
     if not splits:
         raise ValueError(
@@ -344,8 +357,8 @@ def _splits(
     for fitted, held in splits:
         if not (_are_places(fitted, len(pool)) and _are_places(held, len(pool))):
             raise ValueError(
-                f"split={splitter!r} names rows that are none of {len(pool)}: need whole numbers "
-                f"from 0 to {len(pool) - 1}."
+                f"split={splitter!r} yielded indices that are not rows: need whole numbers from 0 "
+                f"to {len(pool) - 1}."
             )
         if not len(fitted) or not len(held) or len(np.intersect1d(fitted, held)):
             raise ValueError(

@@ -37,7 +37,7 @@ _HALVINGS = 20
 
 
 def in_effect(weights: Array) -> float:
-    """As how many equally weighted rows these count: (Σw)²/Σw²."""
+    """The effective number of rows, (Σw)²/Σw²: so many rows of equal weight tell as much."""
     shares = weights / weights.max()
     return float(shares.sum() ** 2 / (shares**2).sum())
 
@@ -45,7 +45,8 @@ def in_effect(weights: Array) -> float:
 class LearningRows:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
-    hold : which rows of positive weight are held out, counted among those, where that is known.
+    hold : the rows to hold out, as indices among the rows of positive weight; None: they are chosen
+        here.
     source, targets, weights : all rows. The targets of numbers count in units of each output's own
         deviation (sizes); those of classes are positive in the column of the row's class (one
         column for two classes: positive for the second).
@@ -80,8 +81,9 @@ class LearningRows:
         self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
+        labels = self.labels
         if hold is None:
-            found = split_rows(counted, size, self.seed, learned, request.order, self.labels)
+            found = split_rows(counted, size, self.seed, learned, request.order, labels)
             self.places, held, self.split = found
         else:
             rest = np.delete(np.arange(len(counted)), hold)
@@ -104,6 +106,9 @@ class LearningRows:
         with np.errstate(invalid="ignore"):
             self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.sample = self.pool[self._sample(held)]
+        if hold is not None:
+            # This pool is in the order of the table, in which neighbours are often alike.
+            self.sample = self._random(_SAMPLING_STEP).permutation(self.sample)
         self.hot = indicators(self.spread, self.sample)
         self.wide = bool(np.count_nonzero(~self.hot) > constants.WIDE)
         self.data = TrialRows(
@@ -114,7 +119,7 @@ class LearningRows:
             np.arange(held),
             self.unit,
             self.level,
-            self.labels[self.places] if self.classes else None,
+            labels[self.places] if self.classes else None,
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.effort.few])
 
@@ -239,6 +244,11 @@ class LearningRows:
         """Whether more than this share of the time limit is used up."""
         return self.used > share
 
+    def reaches(self, seconds: float) -> bool:
+        """Whether work of so many seconds leaves time for the last fit."""
+        limit = self.learned.time_limit
+        return limit is None or self.used + seconds / limit < constants.LATE_LAST
+
     @property
     def used(self) -> float:
         """The share of the time limit that is used up; 0 without one."""
@@ -274,7 +284,7 @@ class LearningRows:
     def together(
         self, work: Callable[["LearningRows", Item], Result], items: Iterable[Item]
     ) -> list[Result]:
-        """`early`, whatever the time."""
+        """`early` without a limit of time."""
         return [found for found in self.early(math.inf, work, items) if found is not None]
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:

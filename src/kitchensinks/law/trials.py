@@ -128,9 +128,13 @@ class DenseFit(NamedTuple):
         """f of rows (n, d), in blocks."""
         frozen = self.frozen
         out = np.empty((rows.shape[0], len(self.level)))
-        for part in block_slices(rows.shape[0], _BLOCK):
+
+        def score(part: slice) -> None:
             features = frozen.features(rows[part]) - self.mean.astype(frozen.dtype)
             out[part] = features @ self.weights.astype(frozen.dtype) + self.level
+
+        for _ in in_order(score, block_slices(rows.shape[0], _BLOCK)):
+            pass
         return out
 
 
@@ -225,19 +229,7 @@ class _DensePath:
         numbers = self.data.labels is None
         weakest = constants.WEAKEST if numbers else constants.WEAKEST_OF_CLASSES
         strongest = constants.STRONGEST * len(self.data.fitted)
-        tried: dict[float, tuple[float, Array]] = {}
-
-        def attempt(*ridges: float) -> None:
-            new = [one for one in dict.fromkeys(ridges) if one not in tried and one <= strongest]
-            tried.update(zip(new, in_order(self.tried, new), strict=True))
-
-        attempt(*first)
-        best, before = best_ridge(tried), math.nan
-        while best != before:
-            before = best
-            attempt(constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest))
-            best = best_ridge(tried)
-        return tried
+        return search_ridges(self.tried, first, weakest, strongest)
 
     def tried(self, ridge: float) -> tuple[float, Array]:
         """Error and weights of a ridge."""
@@ -276,6 +268,23 @@ def best_ridge(tried: Mapping[float, tuple[float, Any]]) -> float:
     """
     ridges = list(tried)
     return ridges[strongest_least([tried[one][0] for one in ridges], ridges, constants.SAME_TRIAL)]
+
+
+def search_ridges(
+    attempt: Callable[[float], tuple[float, Note]],
+    first: Sequence[float],
+    weakest: float,
+    strongest: float,
+) -> dict[float, tuple[float, Note]]:
+    """The error of the first ridges, with notes, and of neighbours of the best while it falls."""
+    tried: dict[float, tuple[float, Note]] = {}
+    new = list(dict.fromkeys(max(one, weakest) for one in first))
+    while new:
+        tried.update(zip(new, in_order(attempt, new), strict=True))
+        best = best_ridge(tried)
+        near = constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest)
+        new = [one for one in near if one <= strongest and one not in tried]
+    return tried
 
 
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.settings import Progress, silent
+from kitchensinks.fitting.settings import Progress, Settings, silent
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.choices import first_least
@@ -56,7 +56,7 @@ class Request:
     names : (d,) of the columns, or None.
     unscaled : (d,) True where a column must not be standardised (`Columns.unscaled`), or None.
     memory : bytes that a fit may use.
-    stream : rows come in batches, for which only dense features are looked at.
+    stream : rows come in batches; then only dense features are tried.
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages, or with trees, may be chosen: squared loss with alpha="auto", no
         constraint and solver="auto".
@@ -64,7 +64,8 @@ class Request:
     trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
     unit : that of the encoded targets, in units of the targets as they came.
     order : what is known of the groups and times of the rows.
-    working : from targets to those whose squared error the law is learned by.
+    working : a function of the targets (`Loss.working`): the law is learned by the squared error of
+        its result. None: of the targets.
     progress : called with a line of text after each trial, and with about how many percent of
         learning are done.
     started : when the fit began, by the monotonic clock.
@@ -188,6 +189,12 @@ class Law:
         """The rows with targets (encoded in a unit) minus the trend; the features fit these."""
         return batch if self.trend is None else batch.less(self.trend.in_units(unit).values)
 
+    def unseen(self, settings: Settings) -> UnseenScores | None:
+        """`held`, if it calibrates a fit with these settings: of the loss and the ridge that the
+        trials had."""
+        own = settings.loss.squared and settings.least_gain > 0.0
+        return self.held if own else None
+
     def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
         """α of the fit and of its second stage for `n_rows` rows of positive weight, or None.
 
@@ -252,11 +259,18 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
-        name = what_of(record.kernel, self.features.basis.sparse, record.trees)
-        scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
-        name = f" {name}, {record.map}, {scaling}"
+        own = self._own_trials(record)
         for stage in ("ridge", "trees", "again", "basis"):
-            last = [one for one in record.trials if one.stage == stage and name in one.what]
+            last = [one for one in own if one.stage == stage]
             if last:
                 return [*maps, last[first_least([one.error for one in last])]]
         return maps
+
+    def _own_trials(self, record: Record) -> list[Trial]:
+        """The trials of the components, the map and the scaling that were kept."""
+        name = what_of(record.kernel, self.features.basis.sparse, record.trees)
+        scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
+        # Few rows compare exact kernels, whatever the features of the last fit are.
+        names = [f" {name}", f"exact {record.kernel} features"]
+        names = [f"{one}, {record.map}, {scaling}" for one in names]
+        return [one for one in record.trials if any(name in one.what for name in names)]

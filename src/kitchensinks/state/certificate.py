@@ -90,10 +90,10 @@ def largest_score(ball: Constraint, frozen: Frozen) -> float:
             f"{frozen.basis!r} is not bounded, so that nothing bounds the loss: need a basis of "
             "bounded functions, such as ks.Fourier() or ks.Stumps()."
         )
-    largest = ball.radius * frozen.scale * bound
-    if isinstance(ball, SupBall):
-        return largest * frozen.n_functions
-    return largest * math.sqrt(frozen.n_columns)
+    # A row is in one bin of each grid, so that grids count and not their bins.
+    count = frozen.n_functions
+    number = count if isinstance(ball, SupBall) else math.sqrt(count)
+    return float(ball.radius * frozen.scale * bound * number)
 
 
 def _signed_sums(frozen: Frozen, rows: Matrix, draws: int) -> Array:

@@ -45,7 +45,7 @@ def fitted_state(
     settings = spec.settings(law, left.counted)
     blocks = FeatureBlocks(left.rows, law.features, spec.memory, bins)
     run = settings.of_run(left, checkpoint)
-    folds = 0 if law.held is not None else spec.calibrates
+    folds = spec.calibrates if law.unseen(settings) is None else 0
     plan, fit = fit_features(blocks, left, run, folds, moments)
     if plan.solver == "stochastic" and spec.solver.name == "auto":
         warn(

@@ -102,14 +102,15 @@ class Kept(NamedTuple):
     looked: int | None = None
 
 
-def is_kept(batch: Batch) -> bool:
-    """Whether rows are few enough to be kept.
+def is_kept(*batches: Batch) -> bool:
+    """Whether the rows of all batches are few enough to be kept.
 
     >>> is_kept(Batch(np.zeros((3, 2)), np.zeros((3, 1))))
     True
     """
-    rows = batch.rows
-    size = 2 * rows.nnz if sparse.issparse(rows) else rows.shape[0] * rows.shape[1]
+    size = 0
+    for rows, _, _ in batches:
+        size += 2 * rows.nnz if sparse.issparse(rows) else rows.shape[0] * rows.shape[1]
     return bool(size <= KEPT_ENTRIES)
 
 

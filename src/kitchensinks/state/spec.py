@@ -42,8 +42,7 @@ class Spec:
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
     names: of the columns of a frame of numbers; targets: how y is encoded, None before y is
-    known; order: groups and times of the rows. Seed and memory are those of this
-    run.
+    known; order: groups and times of the rows; seed, memory: of this run.
 
     Fields with compare=False say how a fit is computed, or follow from its rows. The others say
     which problem is solved.
@@ -177,8 +176,7 @@ class Spec:
             stages=self.loss.squared
             and self.alpha == "auto"
             and self.constraint is None
-            and self.solver.name == "auto"
-            and not stream,
+            and self.solver.name == "auto",
             alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
             trend=self.task == "regression" and self.loss.shifts and self.fit_intercept,
             unit=1.0 if self.targets is None else self.targets.unit,
@@ -284,7 +282,10 @@ def check_loss(loss: object, task: str) -> Loss:
         name for name, one in LOSSES.items() if task in one.tasks and name != "multinomial"
     )
     if isinstance(loss, str) and loss == "multinomial":
-        raise ValueError("loss='multinomial': use loss='logistic', which is it for many classes.")
+        raise ValueError(
+            "loss='multinomial': use loss='logistic', which is multinomial for three "
+            "or more classes."
+        )
     if isinstance(loss, str):
         loss = LOSSES.get(loss, loss)
     if isinstance(loss, type) and issubclass(loss, Loss):
@@ -311,8 +312,9 @@ def check_targets(y: AnyArray, loss: Loss) -> None:
     wrong = ~loss.allowed(y)
     if wrong.any():
         raise ValueError(
-            f"y has {np.count_nonzero(wrong)} values that loss={loss.name!r} is not for, such as "
-            f"{float(y[wrong][0]):g}: need {loss.takes}. Drop these rows, or use loss='squared'."
+            f"y has {np.count_nonzero(wrong)} values outside of the domain of loss={loss.name!r}, "
+            f"such as {float(y[wrong][0]):g}: need {loss.takes}. Drop these rows, or use "
+            "loss='squared'."
         )
 
 

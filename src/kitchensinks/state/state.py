@@ -340,8 +340,9 @@ class State:
         """Add the calibration if it needs scores that only the fit itself has."""
         if not self.calibrates or fit.stochastic is not None:
             return self
-        if self.law.held is not None:
-            scores, targets, weights = self.law.held
+        unseen = self.law.unseen(self.settings)
+        if unseen is not None:
+            scores, targets, weights = unseen
             unit = self.targets.unit
             found = calibrate(self.targets, scores / unit, targets / unit, weights)
             return replace(self, calibrated=found)
@@ -360,8 +361,9 @@ class State:
     def _calibrated_on_sample(self, left_out: LeftOut | None) -> Calibration | Residuals | None:
         """Calibrate on leave-one-out scores of the sample.
 
-        A fit in a ball has no such scores: its probabilities are calibrated on fitted rows. The
-        residuals of fitted rows would make intervals too narrow.
+        A stream in a ball and a fit by blocks have no such scores: their probabilities are
+        calibrated on fitted rows. The residuals of fitted rows would make intervals too narrow, so
+        that these fits have none.
         """
         sample = self.sample
         if sample is None or not len(sample.rows) or not self.loss.squared:

@@ -17,9 +17,9 @@ from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.problem.targets import Batch, Targets
 from kitchensinks.state.fits import fitted_state
-from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept
+from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept, own_copy
 from kitchensinks.state.spec import Spec
-from kitchensinks.state.state import SUMMED, FewRows, State
+from kitchensinks.state.state import SUMMED, Condensed, FewRows, State
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 
@@ -48,14 +48,15 @@ def learned_from(n_rows: int) -> int:
 class Waiting:
     """Rows that wait to be fitted together when the model is used.
 
-    columns, targets, loss: as fixed by the first rows; law, looked: the last law, and the number of
-    rows that it was learned from (None: that of a fit, and final); verbose: of the last batch.
+    columns, targets, loss: as fixed by the first rows; batches: in the order in which they came;
+    law, looked: the last law, and the number of rows that it was learned from (None: that of a fit,
+    and final); verbose: of the last batch.
     """
 
     columns: Columns | None
     targets: Targets
     loss: Loss
-    batch: Batch
+    batches: tuple[Batch, ...]
     law: Law | None = None
     looked: int | None = 0
     verbose: Verbose = False
@@ -65,6 +66,11 @@ class Waiting:
     def __getstate__(self) -> dict[str, Any]:
         # A function that shows progress belongs to this process.
         return {**vars(self), "verbose": self.verbose is True}
+
+    @property
+    def batch(self) -> Batch:
+        """All rows in one batch: joined when they are used, because each time copies them all."""
+        return self.batches[0] if len(self.batches) == 1 else Batch.joined(self.batches)
 
     def numbers(self, rows: Matrix) -> Matrix:
         """Checked rows of arrays, in which NaN is a missing value.
@@ -103,7 +109,7 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     state, batch = _covering(state, batch), state.law.left(batch, state.targets.unit)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
     # A fit whose ridge λ = α·n is that of its law goes on with it; others choose α by their sums.
-    counted = None if state.settings.alpha == "auto" else state.n_rows + batch.counted
+    counted = None if state.settings.alpha == "auto" else _counted(state) + batch.counted
     settings = spec.settings(state.law, counted)
     known = state.moments or state.sums
     if state.loss.squared and not isinstance(known, Moments | Stochastic | FewRows):
@@ -131,14 +137,22 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     return state.with_sums(known.merge(own), batch)
 
 
+def _counted(state: State) -> int:
+    """The rows of positive weight that a state has summed."""
+    sums = state.sums.moments if isinstance(state.sums, Condensed) else state.sums
+    if isinstance(sums, FewRows):
+        return sums.batch.counted
+    return sums.count if isinstance(sums, Moments) else state.n_rows
+
+
 def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
     """The kept rows together with those of a batch; None if the batch is to be summed."""
     if isinstance(state, Waiting):
-        return replace(state, batch=Batch.joined([state.batch, batch]))
+        return replace(state, batches=(*state.batches, own_copy(batch)))
     if state.kept is None:
         return None
-    rows, looked = Batch.joined([state.kept.batch, batch]), state.kept.looked
-    if looked is None and not is_kept(rows):
+    rows, looked = (state.kept.batch, own_copy(batch)), state.kept.looked
+    if looked is None and not is_kept(*rows):
         raise ValueError(
             f"This fit by {state.fitted.evidence.solver} leaves no sums: partial_fit goes on from "
             f"its rows, of which at most {KEPT_ENTRIES:,} entries are kept. Fit all rows at once, "
