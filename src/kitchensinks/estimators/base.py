@@ -237,8 +237,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @contextmanager
     def _as_before_where_refused(self) -> Iterator[None]:
-        """Restore the number and names of the columns, which scikit-learn's checks set, if the fit
-        is refused."""
+        """Restore the columns that scikit-learn's checks have set, if the fit is refused."""
         before = {name: value for name, value in vars(self).items() if name in _COLUMNS_OF_FIT}
         try:
             yield
