@@ -71,7 +71,7 @@ CASES = {
     ),
     "few rows of many bins with a learned ridge": (
         Sizes(900, 60_000, True, 1e7, 1e10, 4),
-        settings(settled=1e-3),
+        settings(least_gain=1e-3),
         "sparse",
         "bins",
     ),

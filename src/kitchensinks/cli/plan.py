@@ -1,7 +1,5 @@
 """`sinks plan`: how many features, which ridge, and which rate of the thesis."""
 
-import math
-
 import numpy as np
 
 from kitchensinks.cli.bases import BASES
@@ -59,12 +57,9 @@ def _tell(
         "subexponential": "Theorem II.6, second part",
         "none": "no part of Theorem II.6 (it needs a power above 1); the end of section 2.4",
     }
-    fills = f"the rows fill {found.intrinsic:.1f} dimensions of {width}"
-    if math.isinf(found.intrinsic):
-        fills = "not known: the two nearest rows of every row are equally far, as categories are"
     lines = {
         "rows": f"{sampled:,} of {found.n_rows:,} looked at, {width} numbers each",
-        "dimension": fills,
+        "dimension": f"the rows fill {found.intrinsic:.1f} dimensions of {width}",
         "spectrum": f"{decay.better} decay, {laws[decay.better]}",
         "kernel": f"leave-one-out error {100 * found.error:.1f} % of the variance of the targets",
         "alpha": f"{found.alpha:.2g} for all rows ({found.sample_alpha:.2g} on the sample)",

@@ -76,8 +76,7 @@ def plan(
     errors = [left_out_error(values, vectors, centred, alpha) for alpha in alphas]
     own, least = float(alphas[int(np.argmin(errors))]), min(errors)
     dimension = intrinsic_dimension(sample)
-    # Where distances tell of no dimension, as among categories, every column may be one.
-    whole = max(1, round(dimension)) if math.isfinite(dimension) else sample.shape[1]
+    whole = max(1, round(dimension))
     decay = decay_rates(values, whole)
     power = decay.polynomial.rate
     shrink = power / (1 + power) if decay.better == "polynomial" and power > 0 else 1.0
@@ -131,7 +130,8 @@ def intrinsic_dimension(rows: ArrayLike) -> float:
     near, _ = cKDTree(different).query(different, k=3)
     ratios = np.log(near[:, 2] / near[:, 1])
     total = float(ratios.sum())
-    # On a grid the two nearest rows are equally far, which has no likelihood of its own.
+    # On a grid, and among categories, the two nearest rows are equally far, and the likelihood has
+    # no maximum.
     width = float(different.shape[1])
     return min(width, len(different) / total) if total > 0 else width
 
