@@ -222,11 +222,20 @@ def run(
     return found
 
 
+def value(results: dict[str, Any], name: str, one: str, seed: int, what: str) -> float | None:
+    """What a contestant has; processor seconds are counted in those of LightGBM's defaults on the
+    same machine: a cell keeps them where LightGBM was run again on another one."""
+    found = results.get(f"{name}|{one}|{seed}", {})
+    if what != "processor" or what not in found:
+        return found.get(what)
+    peer = found.get(PEER) or results.get(f"{name}|{PEER}|{seed}", {}).get(what)
+    return None if peer is None else float(found[what] / peer)
+
+
 def means(results: dict[str, Any], name: str, what: str, *contestants: str) -> list[float]:
     """Of each contestant, the mean over the seeds that all of them have run; NaN without any."""
     cells = [
-        [results.get(f"{name}|{one}|{seed}", {}).get(what) for one in contestants]
-        for seed in range(SEEDS)
+        [value(results, name, one, seed, what) for one in contestants] for seed in range(SEEDS)
     ]
     own = [cell for cell in cells if None not in cell]
     return np.mean(own, axis=0).tolist() if own else [float("nan")] * len(contestants)
@@ -408,9 +417,19 @@ def run_all(given: argparse.Namespace, results: dict[str, Any]) -> None:
         if cell[1] == TUNED and found not in results:
             results[found] = tuning(cell[0])
         settings = results[found]["settings"] if cell[1] == TUNED else {}
+        if cell[1] == PEER and key in results:
+            keep_peer(results, cell[0], cell[2], given.contestants)
         results[key] = run(*cell, settings)
         print(key, {what: round(value, 4) for what, value in results[key].items()}, flush=True)
         write(given.results, results)
+
+
+def keep_peer(results: dict[str, Any], name: str, seed: int, again: list[str]) -> None:
+    """Before LightGBM is run again: those that are not keep its time of their own session."""
+    peer = results[f"{name}|{PEER}|{seed}"]["processor"]
+    for one in (CONTESTANTS | LIMITED).keys() - set(again):
+        if "processor" in (cell := results.get(f"{name}|{one}|{seed}", {})):
+            cell.setdefault(PEER, peer)
 
 
 if __name__ == "__main__":
