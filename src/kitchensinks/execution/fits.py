@@ -22,7 +22,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.plan import Sizes, make_plan
 from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
-from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law import Law, Learned, constants, find_law
 from kitchensinks.law.copies import by_chance, in_words, many
 from kitchensinks.law.find import components, warn_one_row, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
@@ -45,7 +45,7 @@ from kitchensinks.tables.view import Given
 # that the weights of the calibration are fitted to.
 _CALIBRATION = Limits(round(CALIBRATION_ROWS / HELD_OUT), 2**24)
 # Sample that a law is learned from in this process.
-_LEARNED = Limits(45_000, 2**24)
+_LEARNED = Limits(constants.POOL, constants.POOL_ENTRIES)
 # The end of errors about what collections do not have.
 _ELSEWHERE = "Rows that fit on one machine's disk can be fitted from there, see ks.open_table."
 

@@ -127,6 +127,12 @@ FALLING = 0.97
 LEAST_SLOPE = 1e-4
 # Directions that together have less than this share of the trace are left out.
 LEFT_OUT = 1e-4
+# Step of central differences, for bases without slopes: rounding and curvature both stay below it.
+SLOPE_STEP = 1e-3
+# Rows times columns that are shifted for differences: each shift is one more row of features.
+SHIFTED = 50_000
+# Fewest rows that are shifted, however wide the table is.
+FEWEST_SHIFTED = 50
 
 # -- a line that goes on outside of the range ---------------------------------------------------
 
@@ -326,6 +332,13 @@ DONE = {
     "stages": 90,
     "ridge": 90,
 }
+
+# -- the plain law ---------------------------------------------------------------------------------
+
+# Components of a given basis where no number was given: errors of kernels fall as 1/√K, to 3 %.
+PLAIN_COMPONENTS = 1000
+# Up to this many entries of features, float64 takes no noticeable time.
+SMALL_FIT = 2**23
 
 # -- a time limit: shares of it -----------------------------------------------------------------
 

@@ -25,12 +25,6 @@ from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables.arrays import block_slices
 
-# Step of central differences.
-_STEP = 1e-3
-# Rows times columns that are shifted for them.
-_SHIFTED = 50_000
-# Fewest rows that are shifted.
-_FEWEST = 50
 # Entries of features that are held at a time.
 _ENTRIES = 2**22
 
@@ -53,7 +47,7 @@ def gradient_products(
     own = np.ones(len(rows)) if own is None else own
     ridge = frozen.draw.slopes(rows)
     if ridge is None:
-        few = slice(max(_FEWEST, _SHIFTED // rows.shape[1]))
+        few = slice(max(constants.FEWEST_SHIFTED, constants.SHIFTED // rows.shape[1]))
         return _by_differences(frozen.draw, weights, rows[few], own[few])
     slopes, along = ridge
     slopes *= np.sqrt(own / own.sum()).astype(slopes.dtype)[:, None]
@@ -65,13 +59,13 @@ def gradient_products(
 def _by_differences(draw: Draw, weights: Array, rows: Matrix, own: Array) -> Floats:
     n_rows, n_inputs = rows.shape
     total = np.zeros((n_inputs, n_inputs))
-    moves = _STEP * np.concatenate([np.eye(n_inputs), -np.eye(n_inputs)])
+    moves = constants.SLOPE_STEP * np.concatenate([np.eye(n_inputs), -np.eye(n_inputs)])
     exact = draw.astype(np.float64)
     for part in block_slices(n_rows, max(1, _ENTRIES // (2 * n_inputs * len(weights)))):
         shifted = rows[part, None, :].astype(np.float64) + moves
         scores = exact.scaled_features(shifted.reshape(-1, n_inputs)) @ weights
         scores = scores.reshape(-1, 2, n_inputs, weights.shape[1])
-        slopes = (scores[:, 0] - scores[:, 1]) / (2.0 * _STEP)
+        slopes = (scores[:, 0] - scores[:, 1]) / (2.0 * constants.SLOPE_STEP)
         total += np.einsum("i,ijo,iko->jk", own[part], slopes, slopes, optimize=True)
     return np.asarray(total / own.sum())
 

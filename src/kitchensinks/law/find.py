@@ -17,11 +17,6 @@ from kitchensinks.numerics.arrays import DType, Matrix
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch
 
-# Components of a given basis where no number was given.
-PLAIN_COMPONENTS = 1000
-# Up to this many entries of features, float64 takes no noticeable time.
-SMALL_FIT = 2**23
-
 
 def find_law(
     basis: Basis | Learned | Law, batch: Batch, request: Request
@@ -67,7 +62,7 @@ def find_law(
     if request.n_components is None:
         # The cost of dense features grows with K². Bases of so many functions have all of them.
         share = min(1.0, math.sqrt(basis.work.share))
-        count = own.whole(batch.rows.shape[1]) or round(share * PLAIN_COMPONENTS)
+        count = own.whole(batch.rows.shape[1]) or round(share * constants.PLAIN_COMPONENTS)
         request = replace(request, n_components=count)
     return replace(_given(own, batch, request), note=found), None
 
@@ -87,7 +82,7 @@ def components(basis: Basis, n_inputs: int, request: Request) -> int:
     if request.n_components == "auto":
         return FIRST_COMPONENTS
     if request.n_components is None:
-        return basis.whole(n_inputs) or PLAIN_COMPONENTS
+        return basis.whole(n_inputs) or constants.PLAIN_COMPONENTS
     return int(request.n_components)
 
 
@@ -100,8 +95,8 @@ def working_dtype(basis: Basis, rows: Matrix, request: Request) -> DType:
         given: DType = np.dtype(request.dtype)
         return given
     auto = request.n_components == "auto"
-    count = PLAIN_COMPONENTS if auto else components(basis, rows.shape[1], request)
-    small = rows.shape[0] * count <= SMALL_FIT and not request.stream
+    count = constants.PLAIN_COMPONENTS if auto else components(basis, rows.shape[1], request)
+    small = rows.shape[0] * count <= constants.SMALL_FIT and not request.stream
     return np.dtype(np.float64 if small and rows.dtype == np.float64 else np.float32)
 
 

@@ -1,7 +1,7 @@
 """Mergeable sums of features and targets: the sufficient statistics of a squared-loss fit."""
 
 import contextlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,6 @@ from scipy.linalg.lapack import dtrtri
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats
 from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
 from kitchensinks.numerics.products import gram_lower
-
-# What adds up over blocks of rows: merged, and stored with the shift.
-_SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 
 class BlockSums(NamedTuple):
@@ -165,20 +162,26 @@ class Moments:
         self.cross += cross
         self._add_targets(targets, None)
 
+    @classmethod
+    def _stored(cls) -> list[str]:
+        """The shift and what adds up over blocks of rows: all fields but scratch memory."""
+        return [one.name for one in fields(cls) if one.init]
+
     def state(self) -> dict[str, AnyArray]:
         """All the sums as arrays, for a checkpoint."""
-        return {name: np.asarray(getattr(self, name)) for name in ("shift", *_SUMS)}
+        return {name: np.asarray(getattr(self, name)) for name in self._stored()}
 
     def restore(self, state: dict[str, AnyArray]) -> None:
         """Restore sums that `state` returned."""
-        for name in ("shift", *_SUMS):
+        for name in self._stored():
             value = np.array(state[name])
             setattr(self, name, value if value.ndim else value.item())
 
     def merge(self, other: "Moments") -> "Moments":
         """The sums of both parts, about the shift of the first."""
         other = other.about(self.shift)
-        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        names = [name for name in self._stored() if name != "shift"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         return replace(self, **sums)
 
     def about(self, shift: Floats) -> "Moments":
