@@ -90,7 +90,8 @@ def first_look(task: LearningRows, law: tuple[Found, bool]) -> Candidate:
         limit = limit._replace(components=task.asked * basis.features_per_draw)
     start = Score(math.inf, math.inf, None, 1.0, math.nan, 1)
     candidate = Candidate(found, sparse, limit, start)
-    return search(task, "basis", candidate, _first_factor(task, found, sparse))
+    # Other first factors (1.2 for dense features, and for bins a power of the rows) were no better.
+    return search(task, "basis", candidate, 1.0)
 
 
 def wider_look(task: LearningRows, candidate: Candidate) -> Candidate:
@@ -269,16 +270,6 @@ def _components(task: LearningRows, stage: str, candidate: Candidate, rows: int)
     count = min(count, candidate.limit.components)
     # Cosine and sine come together.
     return count if candidate.sparse else max(2, count - count % 2)
-
-
-def _first_factor(task: LearningRows, found: Found, sparse: bool) -> float:
-    """The factor to begin with: bins of more rows than a batch has are finer."""
-    if found.scaling == "equal":
-        return 1.0
-    if not sparse:
-        return constants.FIRST_DENSE
-    more = len(task.few.fitted) / task.batch_size(found.kernel)
-    return float(max(1.0, more**constants.FIRST_GROWTH))
 
 
 def in_words(candidate: Candidate, score: Score) -> str:

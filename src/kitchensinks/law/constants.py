@@ -179,10 +179,6 @@ TRIAL_GRIDS = 100
 TRIAL_FEATURES = 400
 # Most features of a trial on wide tables: only many features tell directions apart.
 WIDE_FEATURES = 1000
-# The factor of learned scales that dense features are tried with first.
-FIRST_DENSE = 1.2
-# The first factor of bins is (rows / rows of a batch) to this power: more rows allow finer bins.
-FIRST_GROWTH = 0.38
 # The ridge that bins are tried with first.
 FIRST_BINS_RIDGE = 0.1
 # A basis whose first trial has an error larger by this factor is not tried further.

@@ -259,7 +259,7 @@ def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) 
     found, folds, known = job
     data = task.data
     exponents: list[Floats] = []
-    first, near, tries = 1.0 if found.scaling == "equal" else constants.FIRST_DENSE, None, 1
+    first, near, tries = 1.0, None, 1
     if known is not None:
         first, near = known.factor, known.ridge
         tries = constants.FEW_TRIES if found.has_bandwidth else 1
