@@ -498,3 +498,12 @@ def test_a_line_of_separators_is_a_row_of_missing_values(tmp_path):
     path.write_text('a\na"\n\t\n')
     with pytest.raises(ValueError, match="line 3: 2 values for 1 columns"):
         _ = open_table(path).n_rows
+
+
+def test_a_part_with_a_header_alone_is_left_out(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    (tmp_path / "b.csv").write_text("x,y\n")
+    found = open_table(tmp_path)
+    assert (found.n_rows, found.label) == (2, str(tmp_path))
+    with pytest.raises(ValueError, match=r"b\.csv has no rows"):
+        open_table(tmp_path / "b.csv")

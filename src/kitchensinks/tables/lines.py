@@ -119,6 +119,10 @@ class TextTable(Table):
             f"in {len(data)} bytes. Close the quote, or double it if it is part of the value."
         )
 
+    @property
+    def empty(self) -> bool:
+        return next(self._chunks(*self._start), None) is None
+
     @cached_property
     def _index(self) -> tuple[list[Chunk], int, BadRows, int]:
         """Every chunk without its bytes, the number of rows, bad ones, and a checksum."""

@@ -42,7 +42,10 @@ class ParquetTable(Table):
         for key in self._constants:
             self.schema = self.schema.append(pa.field(key, pa.string()))
         check_schema(self.label, self.names)
-        self.empty = self.n_rows == 0
+
+    @property
+    def empty(self) -> bool:
+        return self.n_rows == 0
 
     def _open(self) -> Any:
         # No read-ahead: memory is limited to one row group.

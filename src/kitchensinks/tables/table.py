@@ -60,15 +60,18 @@ class Table:
     """Rows with named columns; `open_table` makes one.
 
     `label` is its name in messages; `seekable`: reading can start at any row at little cost;
-    `told`: columns with words that were not read, of which there has been a warning; `empty`: the
-    file says that it has no rows.
+    `told`: columns with words that were not read, of which there has been a warning.
     """
 
     label: str
     schema: ArrowSchema
     seekable = True
-    empty = False
     told: frozenset[str] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the beginning of a file says that it has no rows."""
+        return False
 
     def __repr__(self) -> str:
         names = self.names
@@ -174,10 +177,10 @@ def open_table(source: object, skip_bad_rows: bool = False) -> Table:
     root = Path(source) if Path(source).is_dir() else None
     tables = [_open_file(path, root or path.parent, skip_bad_rows) for path in paths]
     # Parts without rows, as Spark writes them, are left out.
-    tables = [table for table in tables if not table.empty]
-    if not tables:
+    filled = [table for table in tables if not table.empty]
+    if not filled:
         raise ValueError(f"{source} has no rows.")
-    return tables[0] if len(tables) == 1 else Stack(str(source), tables)
+    return filled[0] if len(tables) == 1 else Stack(str(source), filled)
 
 
 def files_of(source: str) -> list[Path]:
