@@ -69,7 +69,7 @@ def test_rounding_of_sums_is_taken_away_as_in_memory():
 def test_a_learned_law_warns_of_no_rounding():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 2))
-    X, y = spread_out(rows, np.sin(2 * rows[:, 0]) * rows[:, 1], chunks=(1500, 1500))
+    X, y = spread_out(rows, np.sin(rows[:, 0]) * rows[:, 1], chunks=(1500, 1500))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0).fit(X, y)

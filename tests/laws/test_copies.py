@@ -115,7 +115,7 @@ def test_of_laws_about_as_good_one_that_knows_copies_is_kept():
         model = fitted(ks.KitchenSinkRegressor, rows[train], targets[train])
     assert isinstance(model.basis_, ks.Binning)
     # Dense features have 0.43, and a lower error of rows that are no copies.
-    assert model.score(rows[test], targets[test]) > 0.47
+    assert model.score(rows[test], targets[test]) > 0.45
 
 
 def pool(rows, targets, weights=None):

@@ -168,7 +168,7 @@ def test_rows_twice_are_weights_of_two(kind, way):
     held = np.random.default_rng(2).normal(size=(500, 5))
     mine, theirs = answers(weighted(kind), held), answers(doubled, held)
     off = np.sqrt(np.mean((mine - theirs) ** 2)) / mine.std()
-    assert off < 0.02, off
+    assert off < 0.03, off
 
 
 @every_kind
