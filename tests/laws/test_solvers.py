@@ -16,7 +16,7 @@ from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import Problem, certificate
-from kitchensinks.solvers import conjugate, coordinate, nonsmooth, smooth, smoothed
+from kitchensinks.solvers import conjugate, coordinate, nonsmooth, rows, smooth, smoothed
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 from kitchensinks.solvers.needs import Needs
@@ -106,9 +106,10 @@ SOLVERS = {
         lambda p: smoothed.solve_smoothed(p, factored=factored(p), **OPTIONS),
         DESIGNS,
     ),
+    "rows": (rows.NEEDS, lambda p: rows.solve_by_rows(p, **OPTIONS)[0], ["csr", "bins"]),
     "coordinates": (
         coordinate.NEEDS,
-        lambda p: coordinate.solve_coordinates(p, tol=TOL)[0],
+        lambda p: coordinate.solve_coordinates(p, tol=TOL, most=2000)[0],
         DESIGNS,
     ),
 }
@@ -170,6 +171,7 @@ def test_a_solver_refuses_a_problem_that_it_is_not_for(name):
     refused = {
         "conjugate": lambda: conjugate.solve_ridge(problem),
         "coordinates": lambda: coordinate.solve_coordinates(problem),
+        "rows": lambda: rows.solve_by_rows(problem),
     }
     if problem.loss.smooth:
         refused["nonsmooth"] = lambda: nonsmooth.solve_nonsmooth(problem, factored=None)

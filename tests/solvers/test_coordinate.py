@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kitchensinks.problem.constraints import L2Ball
-from kitchensinks.problem.losses import get_loss
+from kitchensinks.problem.losses import Huber, get_loss
 from kitchensinks.problem.problem import Problem
 from kitchensinks.solvers.coordinate import solve_coordinates
 from tests.problems import design_of, least_objective
@@ -21,7 +21,7 @@ def make_problem(loss, alpha=1e-3, fit_intercept=True, outputs=1, dtype=np.float
     targets = 5.0 * features @ rng.normal(size=(COLUMNS, outputs)) + 0.3 * rng.normal(
         size=(ROWS, outputs)
     )
-    if loss.name == "hinge":
+    if "classification" in loss.tasks:
         targets = np.where(targets > np.median(targets, axis=0), 1.0, -1.0)
     weights = rng.integers(0, 3, ROWS).astype(float) if weighted else np.ones(ROWS)
     shares = weights / weights.sum()
@@ -33,7 +33,11 @@ def optimum(features, problem):
     return least_objective(*given, problem.alpha, fit_intercept=problem.fit_intercept)
 
 
-@pytest.mark.parametrize("loss", [get_loss("hinge"), get_loss("quantile", tau=0.3)])
+@pytest.mark.parametrize(
+    "loss",
+    [get_loss("hinge"), get_loss("quantile", tau=0.3), get_loss("squared_hinge"), Huber(0.4)],
+    ids=lambda loss: loss.name,
+)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -41,24 +45,26 @@ def optimum(features, problem):
 def test_the_gap_bounds_the_distance_to_the_optimum(loss, fit_intercept, outputs, weighted, dtype):
     features, problem = make_problem(loss, 1e-2, fit_intercept, outputs, dtype, weighted)
     least = optimum(features, problem)
-    solution, dual = solve_coordinates(problem, tol=1e-3)
+    solution, coefficients = solve_coordinates(problem, tol=1e-3)
     assert solution.converged
     scores = features @ solution.weights + solution.intercept
     objective = float(problem.objective(solution.weights, scores).sum())
     np.testing.assert_allclose(solution.objective, objective, rtol=1e-5)
     assert -1e-6 <= objective - least <= solution.gap + 1e-6
     assert solution.gap <= 1e-3 * objective
-    # The weights belong to the dual variables, which stay in their interval.
-    low, high = loss.slopes(problem.targets)
-    assert ((dual >= low) & (dual <= high)).all()
+    # The coefficients belong to dual variables that are in their interval.
+    fitted = problem.row_weights > 0.0
+    dual = -2.0 * problem.alpha * coefficients[fitted] / problem.row_weights[fitted, None]
+    low, high = loss.slopes(problem.targets[fitted])
+    assert ((dual >= low - 1e-12) & (dual <= high + 1e-12)).all()
 
 
 def test_a_start_from_another_ridge_is_taken_up():
     _, strong = make_problem(get_loss("hinge"), 1e-2)
     _, weaker = make_problem(get_loss("hinge"), 8e-3)
-    _, dual = solve_coordinates(strong, tol=1e-4)
+    _, start = solve_coordinates(strong, tol=1e-4)
     cold, _ = solve_coordinates(weaker, tol=1e-2)
-    warm, _ = solve_coordinates(weaker, tol=1e-2, dual=dual)
+    warm, _ = solve_coordinates(weaker, tol=1e-2, start=start)
     assert warm.converged
     assert warm.iterations < cold.iterations
 

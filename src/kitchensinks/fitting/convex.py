@@ -119,15 +119,15 @@ def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, di
 
 
 def _by_coordinates(
-    training: TrainingSet, alpha: float, dual: Array | None = None
+    training: TrainingSet, alpha: float, start: Array | None = None
 ) -> tuple[Solution | None, Array | None]:
-    """The solution with its dual variables, or None where the ridge is too weak for this."""
+    """The solution with its coefficients, or None where the ridge is too weak for this."""
     if alpha <= 0.0:
         return None, None
     options = solver_options(training.settings)
     del options["max_iter"]
-    solution, dual = solve_coordinates(training.problem(alpha), dual=dual, **options)
-    return (solution, dual) if solution.converged else (None, None)
+    solution, start = solve_coordinates(training.problem(alpha), start=start, **options)
+    return (solution, start) if solution.converged else (None, None)
 
 
 def calibrated(training: TrainingSet, alpha: float) -> HeldOutScores | None:
@@ -203,13 +203,13 @@ def _choose_alpha(training: TrainingSet) -> tuple[float, bool, Array, Array, Hel
         noise = gram_noise(space.dtype, trace, space.n_rows)
     else:
         trace, noise = by_gram()[1].trace, by_gram()[2]
-    dual: Array | None = None
+    start: Array | None = None
 
     def scores_of(alpha: float) -> Array:
-        nonlocal coordinates, dual
+        nonlocal coordinates, start
         found = None
         if coordinates:
-            found, dual = _by_coordinates(rough, alpha, dual)
+            found, start = _by_coordinates(rough, alpha, start)
             coordinates = found is not None
         if found is None:
             problem, factored, _ = by_gram()

@@ -1,6 +1,6 @@
 """Many sparse columns (Binning): every loss and constraint without a Gram, by products alone."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, shares_of, solver_options
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import SparseFeatures
-from kitchensinks.problem.losses import Array
+from kitchensinks.problem.losses import Array, Clipped
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.binned import binned_ridge
@@ -20,6 +20,7 @@ from kitchensinks.solvers.conjugate import solve_ridge
 from kitchensinks.solvers.coordinate import MOST_VISITS, solve_coordinates
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.rows import solve_by_rows
 from kitchensinks.solvers.smooth import solve_smooth
 from kitchensinks.tables.arrays import block_slices
 
@@ -90,7 +91,7 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
         further = Split.of(settings, weights, share=share, fold=fold)
         if further is not None:
             # The last solution has seen these rows, so start again from zero.
-            path.last = path.dual = None
+            path.last, path.kept = None, {}
             places = further.places[further.held]
             scores = path.held_out_scores(further, rough, alpha)
             held_out = np.append(held_out[0], places), np.concatenate([held_out[1], scores])
@@ -131,13 +132,13 @@ def _rough(settings: Settings) -> Settings:
 class WarmStarts:
     """Fits to the same features one after the other, each from the solution of the one before.
 
-    dual: its dual variables, where the solver has them.
+    kept: by ridge, the coefficients of the rows in the weights, where the solver has them.
     """
 
     design: SparseFeatures | Bins
     targets: Array
     last: Solution | None = None
-    dual: Array | None = None
+    kept: dict[float, Array] = field(default_factory=dict)
 
     def solve(self, weights: Array | None, settings: Settings, alpha: float) -> Solution:
         """The fit with this ridge; weights (n,) or None for ones."""
@@ -161,13 +162,22 @@ class WarmStarts:
 
     def _convex(self, problem: Problem, least_gain: float, options: dict[str, Any]) -> Solution:
         """A loss that is not squared, or a ball."""
-        if problem.loss.smooth:
+        loss, alpha, design = problem.loss, problem.alpha, self.design
+        if problem.constraint is None and alpha > 0.0:
+            near = min(self.kept, key=lambda one: abs(np.log(one / alpha)), default=alpha)
+            start = self.kept.get(near)
+            if isinstance(loss, Clipped):
+                most = float(options.pop("max_iter"))
+                most = min(most, MOST_VISITS) if least_gain else most
+                found, self.kept[alpha] = solve_coordinates(
+                    problem, start=start, most=most, **options
+                )
+                return found._replace(settled=least_gain > 0.0)
+            if loss.smooth and design.n_rows < design.n_columns:
+                found, self.kept[alpha] = solve_by_rows(problem, start=start, **options)
+                return found
+        if loss.smooth:
             return solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
-        if problem.constraint is None and problem.alpha > 0.0 and isinstance(self.design, Bins):
-            most = float(options.pop("max_iter"))
-            most = min(most, MOST_VISITS) if least_gain else most
-            found, self.dual = solve_coordinates(problem, dual=self.dual, most=most, **options)
-            return found._replace(settled=least_gain > 0.0)
         metric = ImplicitGram(problem.gram_times, problem.diagonal)
         return solve_nonsmooth(problem, factored=metric, **options)
 

@@ -184,8 +184,25 @@ class Bins(ProductDesign):
     def transposed(self, vector: Array) -> Array:
         return sum_into_bins(self.columns, self.scale * vector, self.n_columns)
 
+    def inner(self, coefficients: Array, fitted: Bools) -> Array:
+        """ZZ'·coefficients: bins of one row add to the diagonal alone."""
+        self.passes += 1
+        shared, product = self.shared(fitted), np.zeros_like(coefficients)
+        own = coefficients[shared.order]
+        sums, image = np.zeros((shared.n_nodes, own.shape[1])), np.empty_like(own)
+        shared.scatter(own, sums)
+        shared.gather(sums, image)
+        product[shared.order] = self.scale**2 * (image + shared.counts[:, None] * own)
+        return product
+
     def squares(self, shares: Array) -> Array:
         return self.scale * self.transposed(shares[:, None])[:, 0]
+
+    def entries(self) -> tuple[AnyArray, Array, float]:
+        return np.ascontiguousarray(self.columns.T), np.empty((0, 0)), self.scale
+
+    def norms(self) -> Array:
+        return np.asarray(self.scale**2 * np.count_nonzero(self.columns >= 0, axis=0))
 
     def dense(self, rows: slice) -> Array:
         own = self.columns[:, rows]

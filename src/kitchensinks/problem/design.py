@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics import narrow
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables.arrays import block_slices
 
@@ -196,8 +196,24 @@ class ProductDesign(Design):
         """Z'·vector, shape (K, outputs)."""
 
     @abstractmethod
+    def entries(self) -> tuple[AnyArray, Array, float]:
+        """The columns of each row's entries (rows, most), −1 for none, and their values in units of
+        the number that follows; without values all are one."""
+
+    @abstractmethod
+    def norms(self) -> Array:
+        """‖z‖² of each row."""
+
+    @abstractmethod
     def dense(self, rows: slice) -> Array:
         """Some rows of Z as a dense array."""
+
+    def inner(self, coefficients: Array, fitted: Bools) -> Array:
+        """ZZ'·coefficients (rows, outputs) of the fitted rows; zero for the others."""
+        self.passes += 1
+        product = self.times(self.transposed(coefficients))
+        product[~fitted] = 0.0
+        return product
 
     def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
         self.passes += 1
@@ -239,6 +255,18 @@ class SparseFeatures(ProductDesign):
 
     def squares(self, shares: Array) -> Array:
         return np.asarray(self.matrix.multiply(self.matrix).T @ shares)
+
+    def entries(self) -> tuple[AnyArray, Array, float]:
+        matrix = self.matrix.tocsr()
+        counts = np.diff(matrix.indptr)
+        used = np.arange(counts.max(initial=1)) < counts[:, None]
+        places = np.full(used.shape, -1, dtype=matrix.indices.dtype)
+        values = np.zeros(used.shape)
+        places[used], values[used] = matrix.indices, matrix.data
+        return places, values, 1.0
+
+    def norms(self) -> Array:
+        return np.asarray(self.matrix.multiply(self.matrix).sum(axis=1)).ravel()
 
     def dense(self, rows: slice) -> Array:
         return np.asarray(self.matrix[rows].toarray(), dtype=np.float64)

@@ -11,6 +11,7 @@ least zero with infimum zero, so a = 0 is always in the domain and its conjugate
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import entr, expit
@@ -21,6 +22,7 @@ from kitchensinks.problem.loss import DOMAIN_SLACK, LARGEST_EXPONENT, Loss
 from kitchensinks.problem.loss import Array as Array
 
 __all__ = [
+    "Clipped",
     "Exponential",
     "Gamma",
     "Hinge",
@@ -64,8 +66,21 @@ class Squared(Loss):
         return dual * (dual / 4.0 + targets)
 
 
+class Clipped(Loss):
+    """A loss of slope clip((u − y)/width, low, high), whose ends depend on the target.
+
+    The conjugate is a·y + width·a²/2 on low <= a <= high. Without a width the loss has a kink.
+    """
+
+    width: ClassVar[float]
+
+    @abstractmethod
+    def slopes(self, targets: Array) -> tuple[Array, Array]:
+        """The least slope and the largest."""
+
+
 @dataclass(frozen=True)
-class Huber(Loss):
+class Huber(Clipped):
     """(y - u)² where |y - u| <= delta, else 2·delta·|y - u| - delta² (Huber 1964, doubled).
 
     It meets `squared` near its target; the conjugate is a²/4 + a·y on |a| <= 2·delta.
@@ -74,6 +89,7 @@ class Huber(Loss):
     delta: float = 1.35
 
     name = "huber"
+    width = 0.5
     shifts = True
     tasks = ("regression",)
     curvature_bound = 2.0
@@ -84,6 +100,10 @@ class Huber(Loss):
 
     def in_units(self, unit: float) -> "Huber":
         return Huber(self.delta / unit)
+
+    def slopes(self, targets: Array) -> tuple[Array, Array]:
+        limit = np.full(targets.shape, 2.0 * self.delta)
+        return -limit, limit
 
     def value(self, targets: Array, scores: Array) -> Array:
         distance = np.abs(targets - scores)
@@ -102,12 +122,17 @@ class Huber(Loss):
         return np.where(inside, dual * (dual / 4.0 + targets), np.inf)
 
 
-class SquaredHinge(Loss):
+class SquaredHinge(Clipped):
     """max(0, 1 - y·u)², with conjugate -s + s²/4 on s = -y·a >= 0."""
 
     name = "squared_hinge"
+    width = 0.5
     tasks = ("classification",)
     curvature_bound = 2.0
+
+    def slopes(self, targets: Array) -> tuple[Array, Array]:
+        positive = targets > 0.0
+        return np.where(positive, -np.inf, 0.0), np.where(positive, 0.0, np.inf)
 
     def value(self, targets: Array, scores: Array) -> Array:
         return np.maximum(0.0, 1.0 - targets * scores) ** 2
@@ -206,17 +231,14 @@ class Multinomial(Loss):
         return np.where(inside, -entropy(share), np.inf)
 
 
-class Kinked(Loss):
+class Kinked(Clipped):
     """max(low·(u - y), high·(u - y)): two straight lines that meet at u = y, low <= 0 <= high.
 
     The conjugate is a·y on low <= a <= high.
     """
 
     smooth = False
-
-    @abstractmethod
-    def slopes(self, targets: Array) -> tuple[Array, Array]:
-        """The slope below and the slope above the kink."""
+    width = 0.0
 
     def value(self, targets: Array, scores: Array) -> Array:
         low, high = self.slopes(targets)

@@ -1,13 +1,16 @@
-"""Kinked losses with a ridge, on features in memory: dual coordinate ascent.
+"""Losses with a kink or a parabola between straight lines, with a ridge: dual coordinate ascent.
 
-Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, for any loss of
-two straight lines. The dual variables a_i lie between the slopes of the loss, and
+Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, for any `Clipped`
+loss on features in memory. The dual variables a_i lie between the slopes of the loss, and
 
     β = −Z'(w∘a)/(2α),   u_i = z_i·β + b.
 
-The dual objective has slope w_i·(u_i − y_i) and curvature −w_i²‖z_i‖²/(2α) along a_i, so that the
-best a_i, all others fixed, is a_i + (u_i − y_i)·2α/(w_i‖z_i‖²), clipped to its interval: one
-product with a row, and one more where a_i moves.
+With the width h of the loss, zero at a kink, the dual objective has slope w_i·(u_i − y_i − h·a_i)
+and curvature −w_i·(w_i‖z_i‖²/(2α) + h) along a_i. The best a_i, all others fixed, is
+
+    a_i + (u_i − y_i − h·a_i)/(w_i‖z_i‖²/(2α) + h),
+
+clipped to its interval: one product with a row, and one more where a_i moves.
 
 A free intercept asks for Σ w a = 0. It counts as one more feature, of size one, whose penalty is
 about a centre (proximal steps). The centre moves to the current intercept whenever the certificate
@@ -19,7 +22,8 @@ place of centred rows.
 An epoch visits the rows in random order; between certificates only those that may still move:
 strictly inside their interval, or at an end of it that the scores do not clearly ask for.
 
-Rows of bins are visited as they are: a row has one column in each grid, all with the same value.
+Sparse rows are visited as they are, by the places of their entries: those of bins, one in each
+grid, all have the same value.
 """
 
 import math
@@ -30,11 +34,11 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray, Ints, Matrix
 from kitchensinks.numerics.threads import compiled, in_order, inlined
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.problem.bins import Bins
-from kitchensinks.problem.losses import Array, Kinked
+from kitchensinks.problem.design import ProductDesign
+from kitchensinks.problem.losses import Array, Clipped
 from kitchensinks.problem.problem import Callback, Problem, Solution, certified_gap
 from kitchensinks.solvers.intercept import best_shift
-from kitchensinks.solvers.needs import Needs, kinked
+from kitchensinks.solvers.needs import Needs, clipped
 
 # Visits to each row between two certificates.
 VISITS = 4.0
@@ -48,26 +52,27 @@ _GOLDEN = 0.6180339887498949
 _SECTIONS = 12
 
 # Problems that the method solves; others are refused before the first pass.
-NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
+NEEDS = Needs("coordinate ascent", clipped=True, ridge=True, ball=False)
 
 
 def solve_coordinates(
     problem: Problem,
     *,
     tol: float = 1e-3,
-    dual: Array | None = None,
+    start: Array | None = None,
     callback: Callback | None = None,
     most: float = MOST_VISITS,
 ) -> tuple[Solution, Array]:
-    """Minimise a kinked loss with α > 0 and no ball to a relative gap of `tol`, output by output.
+    """Minimise a clipped loss with α > 0 and no ball to a relative gap of `tol`, output by output.
 
     Every epoch walks over the blocks of the design, which should be in memory, or over its bins.
-    Stops, not converged, after `most` visits to each row: small α make it slow. Returns the dual
-    variables (rows, outputs) as well; `dual` are those of another α to start from.
+    Stops, not converged, after `most` visits to each row: small α make it slow. Returns the
+    coefficients γ = −w∘a/(2α) of the rows in the weights as well, (rows, outputs); `start` are
+    those of another α, of which the same weights are the first.
     """
     NEEDS.check(problem)
     first_pass = problem.design.passes
-    state = _State(problem, kinked(problem.loss), dual)
+    state = _State(problem, clipped(problem.loss), start)
     rng = Words(0, 0, Stream.COORDINATE_ORDER).generator()
     epochs, visits = 0, 0.0
     while True:
@@ -93,33 +98,39 @@ def solve_coordinates(
         converged=converged,
         solver="dual coordinate ascent",
     )
-    return solution, state.dual.T
+    return solution, -(state.steps * state.dual).T
 
 
 class _State:
     """Dual variables of all outputs, the weights that belong to them, and the best point so far.
 
-    bins (n, grids): the rows of a design of bins, None for dense ones; means (n,): z·m of each row.
+    places (n, most): the columns of each row's entries, −1 for none, and their values (n, most) or
+    their only value; None for dense rows. means (n,): z·m of each row.
     """
 
-    bins: AnyArray | None = None
+    places: AnyArray | None = None
+    values: Array = np.empty((0, 0))
+    value = 0.0
     means: Array
 
-    def __init__(self, problem: Problem, loss: Kinked, dual: Array | None) -> None:
+    def __init__(self, problem: Problem, loss: Clipped, start: Array | None) -> None:
         self.problem = problem
         n_rows, n_outputs = problem.targets.shape
         dtype = problem.design.dtype
         self.low, self.high = (np.ascontiguousarray(s.T) for s in loss.slopes(problem.targets))
+        self.width = loss.width
         self.targets = np.ascontiguousarray(problem.targets.T)
         self.dual = np.zeros((n_outputs, n_rows))
-        if dual is not None:
-            self.dual[...] = np.clip(dual.T, self.low, self.high)
         self.weights = np.zeros((n_outputs, problem.design.n_columns), dtype=dtype)
         self.centre = np.zeros(n_outputs)
         # Of each output: v·m, t and the intercept, which is the centre and t.
         self.about = np.zeros((n_outputs, 3))
         # Change of the weights for one unit of a_i, along its row.
         self.steps = problem.row_weights / (2.0 * problem.alpha)
+        if start is not None:
+            fitted = self.steps > 0.0
+            dual = np.divide(-start.T, self.steps, out=np.zeros_like(self.dual), where=fitted)
+            self.dual[...] = np.clip(dual, self.low, self.high)
         self.mean = problem.mean
         self.size = float(self.mean @ self.mean)
         norms = self._measured()
@@ -132,7 +143,7 @@ class _State:
         self.bound = np.zeros(n_outputs)
         self.best_weights = np.zeros((problem.design.n_columns, n_outputs))
         self.best_intercept = np.zeros(n_outputs)
-        if dual is not None:
+        if start is not None:
             columns = problem.design.adjoint(problem.dual_columns(slice(None), self.dual.T))
             self.weights[...] = problem.image_of_dual(columns).T / (-2.0 * problem.alpha)
 
@@ -140,9 +151,9 @@ class _State:
         """‖z‖² of each row; z·m is kept in `means`."""
         design = self.problem.design
         norms, self.means = np.empty((2, design.n_rows))
-        if isinstance(design, Bins):
-            self.bins = np.ascontiguousarray(design.columns.T)
-            norms[:] = design.scale**2 * np.count_nonzero(self.bins >= 0, axis=1)
+        if isinstance(design, ProductDesign):
+            self.places, self.values, self.value = design.entries()
+            norms[:] = design.norms()
             self.means[:] = design.scores(self.mean[:, None])[:, 0]
             return norms
         mean = self.mean.astype(design.dtype)
@@ -172,7 +183,7 @@ class _State:
             self.centre = shift + self.mean @ weights
         self.centre += total
         self.about = np.column_stack([self.mean @ raw, total, self.centre + total])
-        beyond = (scores + shift).T - self.targets
+        beyond = (scores + shift).T - self.targets - self.width * self.dual
         if self.scores is not None:
             # Scores may change as much as they did since the last certificate.
             reach = 2.0 * np.quantile(np.abs(beyond - self.scores), 0.9, axis=1)[:, None]
@@ -197,11 +208,10 @@ class _State:
     def ascend(self, rng: np.random.Generator) -> None:
         """One epoch over the rows that may still move, for all outputs in parallel."""
         design = self.problem.design
-        if self.bins is None:
+        if self.places is None:
             blocks = list(design.blocks())
         else:
-            blocks = [(slice(0, design.n_rows), self.bins)]
-        value = design.scale if isinstance(design, Bins) else 0.0
+            blocks = [(slice(0, design.n_rows), self.places)]
         design.passes += 1
         orders = [
             [
@@ -215,7 +225,8 @@ class _State:
             for rows, block, order in orders[output]:
                 _ascend(
                     block,
-                    value,
+                    self.values,
+                    self.value,
                     order,
                     self.targets[output, rows],
                     self.low[output, rows],
@@ -227,6 +238,7 @@ class _State:
                     self.weights[output],
                     self.about[output],
                     self.size,
+                    self.width,
                     self.problem.fit_intercept,
                 )
 
@@ -239,11 +251,13 @@ def _best_share(
 ) -> Array:
     """θ of least objective at (1 − θ)·point + θ·other, 0 ≤ θ ≤ 2, by golden sections."""
     low, high = np.zeros(scores.shape[1]), np.full(scores.shape[1], 2.0)
+    move, change = others - weights, far - scores
+    # ‖β + θ·move‖² is a parabola, so that sections need no vector of the weights' length.
+    inner, square = (np.einsum("ij,ij->j", one, move) for one in (2.0 * weights, move))
 
     def objective(share: Array) -> Array:
-        return problem.objective(
-            weights + share * (others - weights), scores + share * (far - scores)
-        )
+        ridge = problem.alpha * share * (inner + share * square)
+        return np.asarray(problem.mean_loss(scores + share * change) + ridge)
 
     for _ in range(_SECTIONS):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
@@ -265,14 +279,14 @@ def _measure(block: AnyArray, mean: AnyArray, norms: AnyArray, means: AnyArray) 
 
 
 @inlined(fastmath={"reassoc", "contract", "nsz"})
-def _score(row: AnyArray, value: float, weights: AnyArray) -> Any:
-    """z·weights of a dense row, or of the columns of bins."""
+def _score(row: AnyArray, values: AnyArray, value: float, weights: AnyArray) -> Any:
+    """z·weights of a dense row, or of the places of its entries."""
     if value > 0.0:
         total = 0.0
         for k in range(len(row)):
             column = int(row[k])
             if column >= 0:
-                total += weights[column]
+                total += weights[column] * (values[k] if len(values) else 1.0)
         return weights.dtype.type(value * total)
     score = weights.dtype.type(row[0] * weights[0])
     for k in range(1, len(weights)):
@@ -281,13 +295,13 @@ def _score(row: AnyArray, value: float, weights: AnyArray) -> Any:
 
 
 @inlined(fastmath={"reassoc", "contract", "nsz"})
-def _add(row: AnyArray, value: float, move: float, weights: AnyArray) -> None:
+def _add(row: AnyArray, values: AnyArray, value: float, move: float, weights: AnyArray) -> None:
     """weights += move·z."""
     if value > 0.0:
         for k in range(len(row)):
             column = int(row[k])
             if column >= 0:
-                weights[column] += move * value
+                weights[column] += move * value * (values[k] if len(values) else 1.0)
         return
     step = weights.dtype.type(move)
     for k in range(len(weights)):
@@ -297,6 +311,7 @@ def _add(row: AnyArray, value: float, move: float, weights: AnyArray) -> None:
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def _ascend(
     block: AnyArray,
+    values: AnyArray,
     value: float,
     order: Ints,
     targets: AnyArray,
@@ -309,27 +324,30 @@ def _ascend(
     weights: AnyArray,
     about: AnyArray,
     size: float,
+    width: float,
     fit_intercept: bool,
 ) -> None:
     """The best a_i for row after row, in the order given.
 
-    block (n, K), or the columns of bins (n, grids), −1 for none, where their `value` is positive.
+    block (n, K), or the places of entries, −1 for none, where their `value` is positive; values:
+    those of each entry, in units of it, if there are any.
     """
     level, total, intercept = about
     for i in order:
-        row = block[i]
-        score = _score(row, value, weights)
-        beyond = score - targets[i]
+        row, own = block[i], values[i if len(values) else 0 : i + 1].ravel()
+        score = _score(row, own, value, weights)
+        beyond = score - targets[i] - width * dual[i]
         if fit_intercept:
             beyond += intercept - level - total * (means[i] - size)
-        if bends[i] == 0.0:
+        bend = bends[i] + width
+        if bend == 0.0:
             best = low[i] if beyond < 0.0 else high[i]
         else:
-            best = min(max(dual[i] + beyond / bends[i], low[i]), high[i])
+            best = min(max(dual[i] + beyond / bend, low[i]), high[i])
         move = (dual[i] - best) * steps[i]
         if move != 0.0:
             dual[i] = best
-            _add(row, value, move, weights)
+            _add(row, own, value, move, weights)
             if fit_intercept:
                 level += move * means[i]
                 total += move

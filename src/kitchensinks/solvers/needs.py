@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kitchensinks.problem.losses import Kinked, Loss
+from kitchensinks.problem.losses import Clipped, Kinked, Loss
 from kitchensinks.problem.problem import Problem
 
 
@@ -10,18 +10,19 @@ from kitchensinks.problem.problem import Problem
 class Needs:
     """What a solver requires of the loss, the ridge and the ball of a problem.
 
-    smooth: True for losses with a curvature, False for losses with a kink, None for both. squared:
-    the squared loss alone. ridge: α > 0. bounded: a ridge or a ball. ball: whether the solver can
-    keep the weights inside a ball.
+    smooth: True for losses with a curvature, False for losses with a kink, None for both. clipped:
+    `Clipped` losses alone. squared: the squared loss alone. ridge: α > 0. bounded: a ridge or a
+    ball. ball: whether the solver can keep the weights inside a ball.
 
     >>> from kitchensinks.problem.losses import Hinge
     >>> problem = Problem(None, Hinge(), None, None, 0.0, None, True)
-    >>> Needs("coordinate ascent", smooth=False, ridge=True, ball=False).missing(problem)
+    >>> Needs("coordinate ascent", clipped=True, ridge=True, ball=False).missing(problem)
     ['alpha > 0, but alpha=0.0']
     """
 
     solver: str
     smooth: bool | None = None
+    clipped: bool = False
     squared: bool = False
     ridge: bool = False
     bounded: bool = False
@@ -36,6 +37,11 @@ class Needs:
                 self.smooth not in (None, smooth),
                 "a smooth loss" if self.smooth else "a loss with a kink",
                 f"loss={loss.name!r} {kind}",
+            ),
+            (
+                self.clipped and not isinstance(loss, Clipped),
+                "a loss whose slope is a clipped line (hinge, quantile, squared_hinge, huber)",
+                f"loss={loss.name!r}",
             ),
             (self.squared and not loss.squared, "loss='squared'", f"loss={loss.name!r}"),
             (self.ridge and problem.alpha <= 0.0, "alpha > 0", f"alpha={problem.alpha!r}"),
@@ -53,6 +59,12 @@ class Needs:
         missing = self.missing(problem)
         if missing:
             raise ValueError(f"{self.solver} needs {'; and '.join(missing)}.")
+
+
+def clipped(loss: Loss) -> Clipped:
+    """A loss that has passed `Needs(clipped=True)`, as a `Clipped` one."""
+    assert isinstance(loss, Clipped)
+    return loss
 
 
 def kinked(loss: Loss) -> Kinked:
