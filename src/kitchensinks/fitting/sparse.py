@@ -30,11 +30,11 @@ _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
 _FOUND = 2**24
 # Relative gap that is close enough to compare ridge strengths.
 _ROUGH = 1e-2
-# Visits to each row, enough to compare ridge strengths of kinked losses.
+# Visits to each row, enough to compare ridge strengths of losses with a kink.
 _ROUGH_VISITS = 30
 # Fits on bins whose law is learned stop where a step lowers the objective by less than this share:
 # the held-out error then no longer changes (measured on census, house prices and forest cover).
-# Kinked losses stop after MOST_VISITS visits to each row.
+# Dual coordinate ascent stops after MOST_VISITS visits to each row.
 LEAST_GAIN = 2e-3
 # Rows that calibrate probabilities where the ridge is given.
 CALIBRATED = 10_000
@@ -60,10 +60,11 @@ def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
 
 
 def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: int) -> Fit:
-    """Ridge regression by conjugate gradients; other smooth losses, and balls, by quasi-Newton or
-    projected-gradient steps in the metric of the Gram's diagonal; kinked losses with a ridge by
-    dual coordinate ascent over bins, else by ADMM whose ridge steps are conjugate gradients. All
-    are certified as their dense counterparts are.
+    """Ridge regression by conjugate gradients; with a ridge, losses whose slope is a clipped line by
+    dual coordinate ascent and other smooth ones by quasi-Newton steps in the span of the rows, if
+    there are fewer of them than columns. Else smooth losses by quasi-Newton or projected-gradient
+    steps in the metric of the Gram's diagonal, and kinked ones by ADMM whose ridge steps are
+    conjugate gradients. All are certified as their dense counterparts are.
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
     on 10,000 rows where the ridge is given: in `calibrate` folds, each held out of a fit to all

@@ -63,7 +63,8 @@ def solve_by_rows(
     first_pass = problem.design.passes
     span = _Span(problem)
     pairs: deque[_Pair] = deque(maxlen=MEMORY)
-    point = span.vector(np.zeros(problem.targets.shape) if start is None else start)
+    first = np.zeros(problem.targets.shape) if start is None else start * span.fitted[:, None]
+    point = span.vector(first)
     point = point._replace(level=best_shift(problem, point.image))
     gradient, objective = span.gradient(point), span.objective(point)
     iteration, aim = 0, tol
