@@ -1,10 +1,11 @@
-"""The constants of learning a law: each with its reason.
+"""The constants of learning a law: each with its reason, each section with what shows it.
 
-`python -m benchmarks.constants` runs the development half of the pool with one constant changed at
-a time, and prints what happens to errors and times; benchmarks/results/constants.json keeps it.
+`python -m benchmarks.constants` changes one constant at a time and prints what happens to errors and
+times (docs/constants.md). Where a section names a test in its place, that test fails without it.
 """
 
-# -- the rows that a law is learned from -------------------------------------------------------
+# -- when a law is learned, and how -------------------------------------------------------------
+# Shown by `tests/law/test_few.py`.
 
 # With fewer rows, too few could be held out.
 FEWEST_ROWS = 30
@@ -12,16 +13,26 @@ FEWEST_ROWS = 30
 LEAST_ROWS = 1.5
 # Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
 FEW_ROWS = 600
+# Each step of the descent costs batch × columns. Above this many columns, scales are learned for
+# the columns most correlated with the targets, and laws are compared as for few rows.
+MOST_COLUMNS = 5000
+
+# -- copies of rows -----------------------------------------------------------------------------
+# Shown by `tests/laws/test_copies.py`.
+
 # If this share of the rows are copies, copies count as weights, and a warning says so.
 MANY_COPIES = 0.02
 # If independent columns would have at least this share of the equal pairs of rows, there is no
 # warning: values repeat, and rows need not have been copied.
 BY_CHANCE = 0.1
-# Each step of the descent costs batch × columns. Above this many columns, scales are learned for
-# the columns most correlated with the targets, and laws are compared as for few rows.
-MOST_COLUMNS = 5000
-# Rows of the pool that all trials use: the law hardly changes with more.
-POOL = 45_000
+# Rows that those held out count as at least, or half of them, where copies are very unequal (one
+# split of keggundirected: 2,960 rows counted as 30, which chose the linear model, 16.8 % of the
+# deviation in place of 13.5).
+LEAST_IN_EFFECT = 1000
+
+# -- memory and files ---------------------------------------------------------------------------
+# Shown by `tests/law/test_constants.py`.
+
 # Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
 BIN_BYTES = 24.0
 # Largest ONNX file, in bytes: the limit of its format, less a megabyte for the other nodes.
@@ -32,14 +43,16 @@ EXPORTED_BIN_BYTES = 16.0
 POOL_ENTRIES = 2**24
 # Fewest rows of the pool, however wide the table is.
 FEWEST_POOLED = 2000
+
+# -- the pool of rows, and those held out -------------------------------------------------------
+# Shown by `benchmarks.constants`.
+
+# Rows of the pool that all trials use: the law hardly changes with more.
+POOL = 45_000
 # Share of the pool that is held out.
 HELD_SHARE = 0.2
 # Most rows held out: enough to detect a difference of 1 % in error.
 MOST_HELD = 5000
-# Rows that those held out count as at least, or half of them, where copies are very unequal (one
-# split of keggundirected: 2,960 rows counted as 30, which chose the linear model, 16.8 % of the
-# deviation in place of 13.5).
-LEAST_IN_EFFECT = 1000
 # Runs of consecutive rows that are held out together, because neighbours are often alike.
 RUNS = 20
 # Rows that quantiles and distances are estimated from.
@@ -47,7 +60,8 @@ SAMPLED = 10_000
 # Columns, indicators apart, from which batches are halved and directions are learned.
 WIDE = 100
 
-# -- scales by descent on held-out error -------------------------------------------------------
+# -- scales by descent on held-out error --------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # A batch is this share of the rows: a column whose effect changes from value to value needs several
 # rows of each value in a batch.
@@ -72,6 +86,7 @@ AVERAGED = 0.25
 LEAST_SCALE = 1e-6
 
 # -- few rows, or very many columns -------------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Folds of the cross-validation.
 FOLDS = 5
@@ -98,7 +113,8 @@ FEW_FEATURES = 2000
 # Fewest rows for a basis with its own bandwidth and for law="agop", which are not cross-validated.
 FEWEST_FOR_SCALES = 400
 
-# -- maps of the columns -----------------------------------------------------------------------
+# -- maps of the columns ------------------------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Steps of the short runs that compare maps.
 SHORT_STEPS = 16
@@ -109,7 +125,8 @@ SHORT_COUNTED = 6
 # A kernel whose best short run has an error larger by this factor is not tried.
 HOPELESS = 1.15
 
-# -- directions of wide tables -----------------------------------------------------------------
+# -- directions of wide tables ------------------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Most columns whose directions are learned and made orthogonal, which costs d³.
 MOST_TURNED = 1000
@@ -135,6 +152,7 @@ SHIFTED = 50_000
 FEWEST_SHIFTED = 50
 
 # -- a line that goes on outside of the range ---------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Rows that columns are screened with.
 TREND_SAMPLE = 2000
@@ -167,7 +185,8 @@ TREND_WITHIN = 1.002
 # The same factor where the latest rows are held out, which resemble the rows to come.
 TREND_LATER = 1.02
 
-# -- trials of bases, bandwidths and ridges ----------------------------------------------------
+# -- trials of bases, bandwidths and ridges -----------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Bins of a trial: rows × grids × outputs.
 TRIAL_BINS = 6e5
@@ -217,7 +236,8 @@ CHANCE = 1.645
 # More components are expected to remove at most this share of an error.
 MOST_GAIN = 0.5
 
-# -- the second look at what came close --------------------------------------------------------
+# -- the second look at what came close ---------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Candidates within this factor of the least error are tried again with more rows and components.
 CLOSE = 1.15
@@ -248,7 +268,8 @@ MANY_MORE = 4.0
 # Two stages are kept if their error is below this share of the error of either stage alone.
 BETTER = 0.985
 
-# -- the number of components ------------------------------------------------------------------
+# -- the number of components -------------------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # Nominal feature entries per second of a dense fit.
 SPEED = 1e8
@@ -285,7 +306,8 @@ ENOUGH = 0.002
 # matrices for noisy targets six times).
 ENOUGH_DENSE = 0.005
 
-# -- trees -------------------------------------------------------------------------------------
+# -- trees --------------------------------------------------------------------------------------
+# Shown by `benchmarks.constants`.
 
 # The share of the bins that are leaves of trees (kin40k: trials of 60 bins have 0.128 with none,
 # 0.106 with a third and 0.114 with half of them).
@@ -313,23 +335,8 @@ TREES_BETTER = 0.98
 # lower the trial error from 0.114 to 0.093, but 2.2 % of the test rows are wrong in place of 1.1).
 TREES_SMOOTH = 1.1
 
-# Percentage of the learning that is done at a trial of each stage, for the progress bar; measured
-# on adult with default parameters.
-DONE = {
-    "mean": 5,
-    "split": 5,
-    "map": 10,
-    "slopes": 25,
-    "trend": 30,
-    "basis": 40,
-    "again": 60,
-    "last": 75,
-    "trees": 75,
-    "stages": 90,
-    "ridge": 90,
-}
-
-# -- the plain law ---------------------------------------------------------------------------------
+# -- the plain law ------------------------------------------------------------------------------
+# Shown by `tests/law/test_constants.py`.
 
 # Components of a given basis where no number was given: errors of kernels fall as 1/√K, to 3 %.
 PLAIN_COMPONENTS = 1000
@@ -337,6 +344,7 @@ PLAIN_COMPONENTS = 1000
 SMALL_FIT = 2**23
 
 # -- a time limit: shares of it -----------------------------------------------------------------
+# Shown by `tests/law/test_find_law.py`.
 
 # No short run of another map begins after this share.
 LATE_MAPS = 0.2
@@ -358,7 +366,8 @@ MAPPED = 1000
 # The last fit may take this share of the remaining time.
 LAST_SHARE = 0.6
 
-# -- categories --------------------------------------------------------------------------------
+# -- categories ---------------------------------------------------------------------------------
+# Shown by `tests/law/test_encodings.py`.
 
 # Indicators are not tried where the table would have more columns than this.
 MOST_INDICATORS = 500
@@ -366,3 +375,22 @@ MOST_INDICATORS = 500
 FEWEST_ENCODED = 500
 # Another encoding replaces mean targets only if their error exceeds its error by this factor.
 EQUAL_ENCODINGS = 1.03
+
+# -- progress ------------------------------------------------------------------------------------
+# Shown by `tests/estimators/test_progress.py`.
+
+# Percentage of the learning that is done at a trial of each stage, for the progress bar; measured
+# on adult with default parameters.
+DONE = {
+    "mean": 5,
+    "split": 5,
+    "map": 10,
+    "slopes": 25,
+    "trend": 30,
+    "basis": 40,
+    "again": 60,
+    "last": 75,
+    "trees": 75,
+    "stages": 90,
+    "ridge": 90,
+}
