@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.features.scaling import Spread
-from kitchensinks.fitting.plan import Plan, Sizes, make_plan
+from kitchensinks.fitting.plan import Plan, Sizes, continued, make_plan
 from kitchensinks.fitting.settings import Settings, Verbose
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
@@ -121,10 +121,12 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
         )
     # After a fit, the plan is no longer that of its rows.
     plan = make_plan(Sizes.of(blocks, stream=True), settings)
-    state = replace(state, settings=settings.bare(), plan=plan)
-    if not isinstance(known, Moments | Stochastic):
+    if isinstance(known, Moments | Stochastic):
+        plan = continued(plan, "sums" if isinstance(known, Moments) else "stochastic")
+    else:
         nothing = _nothing_summed(plan, blocks, settings, state.targets.n_outputs)
         known = _from_fit(state, nothing)
+    state = replace(state, settings=settings.bare(), plan=plan)
     if isinstance(known, Stochastic):
         steps = known.copy()
         steps.add(batch, settings)
