@@ -43,7 +43,7 @@ def fit_features(
     shape = Sizes.of(blocks, outputs=batch.targets.shape[1], summed=moments is not None)
     plan = make_plan(shape, settings)
     known = moments if plan.space == "features" else None
-    plan, fit = _RUNS[plan.solver](Task(plan, shape, (blocks, batch, settings), calibrate, known))
+    plan, fit = RUNS[plan.solver](Task(plan, shape, (blocks, batch, settings), calibrate, known))
     return plan, fit if groups is None else expand(fit, groups)
 
 
@@ -122,7 +122,7 @@ def _sparse(task: Task) -> tuple[Plan, Fit]:
 
 
 # What runs a plan in this process, by its solver.
-_RUNS: dict[str, Run] = {
+RUNS: dict[str, Run] = {
     "direct": _direct,
     "conjugate": _conjugate,
     "coordinates": _convex,
