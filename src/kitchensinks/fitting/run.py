@@ -66,7 +66,7 @@ class Task(NamedTuple):
 Run = Callable[[Task], tuple[Plan, Fit]]
 
 
-def _direct(task: Task) -> tuple[Plan, Fit]:
+def fit_direct(task: Task) -> tuple[Plan, Fit]:
     """Squared loss by sums over the rows, and by scores of held-out rows where these calibrate."""
     training = task.training
     fit = fit_squared(training, training.sums() if task.moments is None else task.moments)
@@ -76,7 +76,7 @@ def _direct(task: Task) -> tuple[Plan, Fit]:
     return task.plan, fit
 
 
-def _conjugate(task: Task) -> tuple[Plan, Fit]:
+def fit_conjugate(task: Task) -> tuple[Plan, Fit]:
     """Squared loss by conjugate gradients: the Gram of a sample of the rows preconditions passes.
 
     Where a plan of ours finds them too slow, so that more passes are still to come than the rest of
@@ -123,8 +123,8 @@ def _sparse(task: Task) -> tuple[Plan, Fit]:
 
 # What runs a plan in this process, by its solver.
 RUNS: dict[str, Run] = {
-    "direct": _direct,
-    "conjugate": _conjugate,
+    "direct": fit_direct,
+    "conjugate": fit_conjugate,
     "coordinates": _convex,
     "sampled": _convex,
     "quasi-newton": _convex,
