@@ -33,6 +33,7 @@ from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.choices import lower
 from kitchensinks.numerics.products import inverse_lower
 from kitchensinks.numerics.threads import in_order
+from kitchensinks.solvers.cholesky import ridge_solve
 
 
 class TrendRows(NamedTuple):
@@ -102,8 +103,7 @@ def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
     several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
     order = order[np.array(several, dtype=bool)]
     gram = standard[:, order].T @ standard[:, order] / len(raw)
-    gram[np.diag_indices_from(gram)] += constants.TREND_SOLVED
-    slopes = np.linalg.solve(gram, cross[order])
+    slopes = ridge_solve(gram, constants.TREND_SOLVED, cross[order])
     size = np.sqrt((slopes**2).sum(axis=1)) / math.sqrt(task.unit)
     size = np.where(first[order], np.inf, size)
     best = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]
