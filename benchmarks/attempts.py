@@ -1,7 +1,7 @@
 """What else was tried for goals of the learned law that are not met: settings of `Learned`.
 
     python -m benchmarks.attempts           # what is not in the results yet, and the table
-    python -m benchmarks.report             # the table into docs/law.md
+    python -m benchmarks.report             # the table into docs/tried.md
 
 Sets, splits and errors are those of `benchmarks.learned_law`; one thread, in one process.
 """

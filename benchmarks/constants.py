@@ -1,76 +1,236 @@
-"""What each constant of the law is good for: one changed at a time, on tables of the pool.
+"""What each constant of the law is good for: one is changed at a time, and laws are learned again.
 
     python -m benchmarks.constants                 # those that are not in the results yet
     python -m benchmarks.constants --only BATCH_SHARE RATE
     python -m benchmarks.constants --report        # print the table alone
 
 Every number of `kitchensinks.law.constants` is halved and doubled (counts to whole numbers, shares
-to at most one), and small tables of the development half are fitted on one thread with nothing else
-changed. Shown are the geometric means of error and processor time over those with the constant as
-it is; nan where a fit with the changed constant cannot be. Needs the pool (KITCHENSINKS_DATA).
+to at most one, factors of errors half and twice as far from one) and everything else is left as it
+is. Each section has tables on which its constants are at work (`CASES`), and some constants have
+more (`ALSO`). Sections that name a test in place of this script are not run. Shown are the
+geometric means of error and processor time over those of a fit with the constant as it is, beside
+it in the same session; "1" where no
+error has changed, "–" where a fit with the changed constant cannot be. Fits have one thread. Needs
+the pool and the sets of the papers (KITCHENSINKS_DATA).
 """
 
 import argparse
+import json
+import re
+import time
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.pool import geometric, listed, run
-from benchmarks.store import FOLDER, read, write
+import kitchensinks as ks
+from benchmarks import later, pool
+from benchmarks.store import FOLDER, read
 from kitchensinks.law import constants
+from kitchensinks.papers import datasets
 
 RESULTS = FOLDER / "constants.json"
-# Small tables of the development half: some of each task.
-TABLES = ("airfoil", "sick")
-SEEDS = 1
+HERE = "benchmarks.constants"
+MOST_TESTED = 10_000
+# What a section is shown on; those that are not named have `USUAL`. A number after a table is how
+# many of its rows are fitted, and seconds are a time limit.
+USUAL = ("airfoil", "sick", "delta_ailerons 2000")
+LARGER = (*USUAL, "kin40k 20000")
+WIDE = ("phoneme 2000",)
+CASES = {
+    "the second look at what came close": LARGER,
+    "trees": LARGER,
+    "the number of components": (*USUAL, "optdigits"),
+    "few rows, or very many columns": ("airfoil 90", "airfoil 300", "sick 300", "magic 450"),
+    "directions of wide tables": WIDE,
+    "trials and last fits of wide tables": WIDE,
+    "a line that goes on outside of the range": ("line", "trend", "seasons"),
+    "a time limit: shares of it": ("kin40k 20000 in 2 s", "phoneme 2000 in 2 s"),
+}
+# Further tables of single constants, which are not at work on those of their section.
+LARGE = "covtype-binary 60000"
+ALSO = {
+    "POOL": LARGE,
+    "MOST_HELD": LARGE,
+    "SAMPLED": LARGE,
+    "MANY_MORE": LARGE,
+    "FEW_ROWS": "airfoil",
+    "CLEARLY": "optdigits",
+    "SCREENED": "isolet 300",
+    "WIDE": "optdigits",
+    "MOST_TURNED": "isolet 800",
+    "SLOPE_FITTED": "uci_har 7000",
+    "TRIAL_BINS": "kin40k 20000",
+    "MOST_GAIN": "kin40k 20000",
+    "WEAKEST_OF_CLASSES": "optdigits",
+    "EVEN": "optdigits",
+    "OUTPUTS_POWER": "krkopt 6000",
+}
+HEADING = re.compile(r"^# -- (.+?) -+$")
 
 
-def changes() -> dict[str, tuple[Any, Any]]:
-    """The values that each constant is given in place of its own."""
-    found = {}
-    for name in dir(constants):
-        value = getattr(constants, name)
-        if name.isupper() and isinstance(value, int | float):
-            half, double = value / 2, value * 2
-            if isinstance(value, int):
-                half, double = max(1, value // 2), 2 * value
-            elif value < 1.0:
-                double = min(double, 1.0)
-            elif value < 2.0 and value != 1.5:
-                # A factor of errors: nearer to one, and further from it.
-                half, double = 1 + (value - 1) / 2, 1 + (value - 1) * 2
-            found[name] = half, double
-    return found
+def sections() -> Iterator[tuple[str, str, list[str]]]:
+    """Every section of the constants: its title, the script or test that shows it, its names."""
+    title, shown, names = "", "", []
+    for line in Path(constants.__file__).read_text("utf-8").splitlines():
+        if heading := HEADING.match(line):
+            if title:
+                yield title, shown, names
+            title, shown, names = heading[1], "", []
+        elif line.startswith("# Shown by "):
+            shown = line.removeprefix("# Shown by ").strip(".`")
+        elif found := re.match(r"^([A-Z_]+) = ", line):
+            names.append(found[1])
+    yield title, shown, names
 
 
-def measured() -> dict[str, dict[str, float]]:
-    """Mean error and processor seconds of every table as the constants are now."""
-    found = {}
-    for table in TABLES:
-        runs = [run(table, "kitchensinks", seed) for seed in range(SEEDS)]
-        found[table] = {
-            what: float(np.mean([one[what] for one in runs])) for what in ("error", "processor")
-        }
-    return found
+def cases_of(title: str, name: str) -> tuple[str, ...]:
+    """What a constant of a section is shown on."""
+    return CASES.get(title, USUAL) + ((ALSO[name],) if name in ALSO else ())
+
+
+def changed(name: str) -> tuple[Any, Any] | None:
+    """What a constant is in place of its own value: two numbers, or None if it is no number."""
+    value = getattr(constants, name)
+    if not isinstance(value, int | float):
+        return None
+    if isinstance(value, int):
+        return max(1, value // 2), 2 * value
+    if value < 1.0:
+        return value / 2, min(2 * value, 1.0)
+    if value < 2.0 and name not in ("CLEARLY", "SECONDS"):
+        return 1 + (value - 1) / 2, 1 + (value - 1) * 2
+    return value / 2, value * 2
+
+
+class Case(NamedTuple):
+    """Rows to fit and to test, and a time limit or None."""
+
+    task: str
+    rows: Any
+    targets: np.ndarray
+    tested: Any
+    truth: np.ndarray
+    limit: float | None
+
+
+@cache
+def case_of(text: str) -> Case:
+    """The rows of a case: of a made table of `benchmarks.later` in their order, of a table of the
+    pool or a set of the papers in random order. At most `MOST_TESTED` others are tested."""
+    text, _, limit = text.partition(" in ")
+    name, _, count = text.partition(" ")
+    if name in CASES["a line that goes on outside of the range"]:
+        task, (rows, targets) = "regression", later.TABLES[name]()
+        order = np.arange(len(rows))
+    else:
+        if name in pool.listed():
+            task, (rows, targets) = pool.listed()[name][0], pool.load(name)
+        else:
+            data = datasets.load(name)
+            task, rows, targets = data.task, pd.DataFrame(data.X_train), np.asarray(data.y_train)
+        order = np.random.default_rng(0).permutation(len(rows))
+    size = int(count) if count else 3 * len(rows) // 4
+    fitted, tested = order[:size], order[size : size + MOST_TESTED]
+    seconds = float(limit.removesuffix(" s")) if limit else None
+    split = rows.iloc[fitted], targets[fitted], rows.iloc[tested], targets[tested]
+    return Case(task, *split, seconds)
+
+
+def measured(text: str) -> tuple[float, float]:
+    """Error in percent and processor seconds of one case as the constants are now."""
+    case = case_of(text)
+    kind = ks.KitchenSinkRegressor if case.task == "regression" else ks.KitchenSinkClassifier
+    model = kind(ks.Learned(time_limit=case.limit), random_state=0, n_jobs=1)
+    # A limit is in processor seconds, which other processes do not lengthen.
+    with mock.patch("time.monotonic", time.process_time):
+        begun = time.process_time()
+        model.fit(case.rows, case.targets)
+        used = time.process_time() - begun
+    answers = model.predict(case.tested)
+    if case.task == "regression":
+        error = np.sqrt(np.mean((answers - case.truth) ** 2)) / np.std(case.truth)
+    else:
+        # Half a row more, so that ratios exist where nothing is wrong.
+        error = (np.count_nonzero(answers != case.truth) + 0.5) / len(case.truth)
+    return float(f"{100 * error:.6g}"), round(used, 2)
 
 
 def report(results: dict[str, Any]) -> str:
-    """Markdown: a row for each constant."""
-    base = results["as it is"]
-    lines = [
-        "| constant | value | error, halved | error, doubled | time, halved | time, doubled |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name in changes():
-        cells = []
-        for what in ("error", "processor"):
-            for k in (0, 1):
-                own = results.get(f"{name}|{k}")
-                ratios = [own[t][what] / base[t][what] for t in TABLES] if own else []
-                cells.append(f"{geometric(ratios):.3f}")
-        lines.append(f"| {name} | {getattr(constants, name):g} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    """Markdown: the constants of each section, with what halving and doubling them does."""
+    lines = []
+    for title, shown, names in sections():
+        lines += ["", f"### {title[0].upper()}{title[1:]}", ""]
+        if shown != HERE:
+            lines.append(f"Shown by `{shown}`: {', '.join(f'`{name}`' for name in names)}.")
+            continue
+        also = "".join(f"; `{name}` on {ALSO[name]} too" for name in names if name in ALSO)
+        lines += [
+            f"On {', '.join(CASES.get(title, USUAL))}{also}.",
+            "",
+            "| constant | value | error, halved | error, doubled | time, halved | time, doubled |",
+            "|---|---|---|---|---|---|",
+        ]
+        for name in names:
+            if changed(name) is None:
+                continue
+            cells = [ratio(results, title, name, k, what) for what in (0, 1) for k in (0, 2)]
+            lines.append(f"| {name} | {getattr(constants, name):.4g} | {' | '.join(cells)} |")
+    return "\n".join(lines[1:])
+
+
+def ratio(results: dict[str, Any], title: str, name: str, k: int, what: int) -> str:
+    """A cell of the report: of errors (0) or times (1)."""
+    runs = [results.get(name, {}).get(case) for case in cases_of(title, name)]
+    pairs = [(own[k][what], own[1][what]) for own in runs if own and own[k]]
+    if len(pairs) < len(runs):
+        return "–"
+    if what == 0 and all(a == b for a, b in pairs):
+        return "1"
+    return f"{pool.geometric(a / b for a, b in pairs):.{2 if what else 3}f}"
+
+
+def save(results: dict[str, Any]) -> None:
+    """One line for each constant."""
+    lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in results.items()]
+    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def in_turn(name: str, case: str) -> list[tuple[float, float] | None]:
+    """Error and time of a case with a constant halved, as it is, and doubled."""
+    own, found = getattr(constants, name), []
+    halved, doubled = changed(name) or (own, own)
+    for value in (halved, own, doubled):
+        setattr(constants, name, value)
+        try:
+            found.append(measured(case))
+        except (ValueError, ArithmeticError) as error:
+            print(f"{name} = {value:g} on {case} cannot be: {error}", flush=True)
+            found.append(None)
+        finally:
+            setattr(constants, name, own)
+    return found
+
+
+def run(results: dict[str, Any], only: list[str] | None) -> None:
+    """Measure what is missing, and write after every case."""
+    measured(USUAL[0])
+    for title, shown, names in sections():
+        for name in names:
+            if shown != HERE or changed(name) is None or (only and name not in only):
+                continue
+            cells = results.setdefault(name, {})
+            for case in cases_of(title, name):
+                if case not in cells:
+                    cells[case] = in_turn(name, case)
+                    save(results)
+            shares = [ratio(results, title, name, k, what) for what in (0, 1) for k in (0, 2)]
+            print(name, *shares, flush=True)
 
 
 def main() -> None:
@@ -79,27 +239,9 @@ def main() -> None:
     parser.add_argument("--report", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    assert set(TABLES) <= set(listed())
     results = read(RESULTS)
     if not given.report:
-        if "as it is" not in results:
-            measured()
-            results["as it is"] = measured()
-        for name, values in changes().items():
-            if given.only and name not in given.only:
-                continue
-            own = getattr(constants, name)
-            for k, value in enumerate(values):
-                if f"{name}|{k}" not in results:
-                    setattr(constants, name, value)
-                    try:
-                        results[f"{name}|{k}"] = measured()
-                    except (ValueError, ArithmeticError) as error:
-                        print(f"{name} = {value:g} cannot be: {error}", flush=True)
-                        results[f"{name}|{k}"] = {}
-                    finally:
-                        setattr(constants, name, own)
-                    write(RESULTS, results)
+        run(results, given.only)
     print(report(results))
 
 

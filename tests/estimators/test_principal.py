@@ -15,11 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_fit_score_takes_y, parametrize_with_checks
 
 import kitchensinks as ks
-from kitchensinks.estimators import principal
 from kitchensinks.estimators.hashing import different_letters, pack
 from kitchensinks.features.bases.maxout import maxout_kernel, same_argmax
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.state.streams import add_rows
+from kitchensinks.problem.moments import Moments
 from tests.numerics import twins
 
 
@@ -409,11 +408,13 @@ def test_a_batch_that_fails_adds_none_of_its_rows(monkeypatch):
     pca = ks.KitchenSinkPCA(ks.Fourier(gamma=1.0), 2, 20, random_state=0).fit(rows)
     expected = pca.explained_variance_.copy()
 
+    add_blocks = Moments.add_blocks
+
     def interrupted(*given):
-        add_rows(*given)
+        add_blocks(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(principal, "add_rows", interrupted)
+    monkeypatch.setattr(Moments, "add_blocks", interrupted)
     with pytest.raises(KeyboardInterrupt):
         pca.partial_fit(3.0 * rows)
     pca.merge(copy.deepcopy(pca).freeze(rows))

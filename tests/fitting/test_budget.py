@@ -74,7 +74,7 @@ def test_a_gram_that_is_asked_for_is_refused_beyond_the_budget(sparse):
 def test_deviations_of_a_default_model_are_given_or_refused_with_advice_that_works():
     learned = Learned(ks.Binning(), effort="quick")
     model = ks.KitchenSinkRegressor(learned, 100, random_state=0).fit(ROWS, TARGETS)
-    assert model.plan_.solver == "sparse"
+    assert model.plan_.solver == "binned conjugate"
     with pytest.raises(ValueError, match=r"return_std needs.*ks\.Learned\(ks\.Fourier\(\)\)"):
         model.predict(ROWS[:5], return_std=True)
     advised = ks.KitchenSinkRegressor(

@@ -176,7 +176,7 @@ def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkey
     found_by = found.plan_.solver
     weak = model.set_params(alpha=1e-9, solver__tol=1e-3).fit(X, y, weights)
     assert np.isfinite(weak.condition_number_)
-    assert (found_by, weak.plan_.solver) == ("sampled", "gram")
+    assert (found_by, weak.plan_.solver) == ("sampled", "quasi-newton")
     assert "'sampled' that was planned" in weak.plan_.reason
 
 
@@ -217,11 +217,11 @@ def dense_counterpart(monkeypatch, model, X, y):
 
 
 def test_no_fold_starts_from_a_fit_to_its_held_out_rows(monkeypatch):
-    """The dual variables of the fold before, which had fitted these rows, were left."""
+    """The coefficients of the fold before, which had fitted these rows, were left."""
     starts, scores = [], WarmStarts.held_out_scores
 
     def noted(path, *given):
-        starts.append((path.last is None, path.dual is None))
+        starts.append((path.last is None, not path.kept))
         return scores(path, *given)
 
     monkeypatch.setattr(WarmStarts, "held_out_scores", noted)
@@ -229,7 +229,7 @@ def test_no_fold_starts_from_a_fit_to_its_held_out_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 2))
     model = build(ks.KitchenSinkRegressor, ks.Binning(gamma=0.2), 6, "quantile", alpha=1e-2)
     model.fit(X, X[:, 0])
-    assert model.plan_.solver == "sparse"
+    assert model.plan_.solver == "sparse coordinates"
     assert starts == [(True, True)] * 2
 
 

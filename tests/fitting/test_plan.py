@@ -10,6 +10,7 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.losses import LOSSES
 
 MANY = Sizes(10_000, 500, False, 4e7, 1e10, 8)
+BINS = Sizes(10_000, 60_000, True, 1e7, 1e10, 4, binned=True)
 LONG = Sizes(120_000, 3000, False, 1e8, 1e10, 4)
 
 
@@ -48,13 +49,42 @@ CASES = {
         "features",
     ),
     "asked for": (MANY, settings(solver="blocks"), "blocks", "features"),
-    "many bins": (Sizes(10_000, 60_000, True, 1e7, 1e10, 4), settings(), "sparse", "bins"),
+    "many bins": (BINS, settings(), "binned conjugate", "bins"),
+    "without a ridge": (BINS, settings(alpha=0.0), "sparse conjugate", "bins"),
+    "kinks on bins": (BINS, settings("hinge"), "sparse coordinates", "bins"),
+    "kinks on bins without a ridge": (
+        BINS,
+        settings("hinge", alpha=0.0),
+        "sparse multipliers",
+        "bins",
+    ),
+    "clipped slopes on bins": (BINS, settings("squared_hinge"), "sparse coordinates", "bins"),
+    "smooth on bins": (BINS, settings("logistic"), "sparse rows", "bins"),
+    "smooth on fewer bins than rows": (
+        replace(BINS, n_rows=2 * BINS.n_columns),
+        settings("logistic"),
+        "sparse quasi-newton",
+        "bins",
+    ),
+    "bins in a ball": (BINS, settings(constraint=ks.L2Ball(1.0)), "sparse projected", "bins"),
+    "many sparse features": (
+        replace(BINS, binned=False),
+        settings(),
+        "sparse conjugate",
+        "features",
+    ),
+    "kinks of sparse features": (
+        replace(BINS, binned=False),
+        settings("hinge"),
+        "sparse coordinates",
+        "features",
+    ),
     "few bins": (Sizes(10_000, 900, True, 1e7, 1e10, 4), settings(), "direct", "features"),
     "few rows of many bins": (Sizes(900, 60_000, True, 1e7, 1e10, 4), settings(), "direct", "span"),
     "more rows of many bins": (
-        Sizes(4000, 60_000, True, 1e7, 1e10, 4),
+        replace(BINS, n_rows=4000),
         settings(),
-        "sparse",
+        "binned conjugate",
         "bins",
     ),
     "the same without a ridge": (
@@ -70,15 +100,34 @@ CASES = {
         "span",
     ),
     "few rows of many bins with a learned ridge": (
-        Sizes(900, 60_000, True, 1e7, 1e10, 4),
+        replace(BINS, n_rows=900),
         settings(least_gain=1e-3),
-        "sparse",
+        "binned conjugate",
         "bins",
     ),
     "two stages": (MANY, settings(second=1e-3), "stages", "features"),
     "kinks, many rows": (MANY, settings("hinge"), "coordinates", "features"),
-    "kinks, fewer rows": (replace(MANY, n_rows=3000), settings("hinge"), "gram", "features"),
-    "smooth": (MANY, settings("logistic"), "gram", "features"),
+    "kinks, fewer rows": (replace(MANY, n_rows=3000), settings("hinge"), "multipliers", "features"),
+    "kinks without a ridge": (MANY, settings("hinge", alpha=0.0), "multipliers", "features"),
+    "kinks whose sums are known": (
+        replace(MANY, summed=True),
+        settings("hinge"),
+        "multipliers",
+        "features",
+    ),
+    "kinks, few rows": (
+        replace(MANY, n_columns=20_000),
+        settings("hinge"),
+        "coordinates",
+        "span",
+    ),
+    "smooth": (MANY, settings("logistic"), "quasi-newton", "features"),
+    "smooth in a ball": (
+        MANY,
+        settings("logistic", constraint=ks.L2Ball(1.0)),
+        "projected",
+        "features",
+    ),
     "smooth, many rows and features": (
         Sizes(60_000, 1600, False, 1e8, 1e10, 4),
         settings("logistic"),
@@ -93,7 +142,14 @@ CASES = {
         "features",
     ),
     "on Dask": (replace(MANY, place="dask"), settings(), "direct", "features"),
-    "another loss on Dask": (replace(MANY, place="dask"), settings("hinge"), "gram", "features"),
+    "kinks on Dask": (replace(MANY, place="dask"), settings("hinge"), "smoothed", "features"),
+    "another loss on Dask": (
+        replace(MANY, place="dask"),
+        settings("logistic"),
+        "quasi-newton",
+        "features",
+    ),
+    "gradients": (replace(LONG, gradients=9), settings(), "direct", "features"),
     "a Gram beyond memory on Dask": (
         replace(MANY, place="dask", memory=1e6),
         settings(),
@@ -120,6 +176,8 @@ def test_solver_space_and_reason(case):
         (replace(MANY, sparse=True, stream=True), settings("hinge"), "partial_fit with loss"),
         (Sizes(9, 30_000, True, 1e6, 1e9, 4, stream=True), settings(), "at most 20000"),
         (replace(MANY, place="dask", memory=1e6), settings("hinge"), "raise memory_budget"),
+        (replace(MANY, gradients=9), settings(solver="blocks"), "does not fit gradients"),
+        (replace(MANY, gradients=9, memory=1e6), settings(), "A fit to gradients"),
     ],
 )
 def test_what_cannot_be_done_is_said(shape, asked, message):

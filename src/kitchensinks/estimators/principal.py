@@ -23,9 +23,7 @@ from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, SampleWeight, Seed
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
-from kitchensinks.state.streams import add_rows
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.view import Given
@@ -332,7 +330,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         known = self._moments
         assert known is not None
         own = Moments.zeros(known.shift, 0)
-        add_rows(own, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
+        own.add_blocks(self._blocks(X).fresh, np.zeros((X.shape[0], 0)), weights)
         self._moments, self._principal = own if known.count == 0 else known.merge(own), None
 
     def _walk(self, rows: Matrix) -> Iterator[Block]:

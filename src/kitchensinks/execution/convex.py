@@ -20,6 +20,7 @@ from kitchensinks.fitting.blockwise import BlockDescent
 from kitchensinks.fitting.calibration import Calibration, Residuals, calibrate
 from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
 from kitchensinks.fitting.held_out import least_error, too_few
+from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     HELD_OUT,
@@ -102,7 +103,9 @@ def fit_blocks(job: Job, settings: Settings, memory: float) -> Fit:
     return BlockDescent(*vectors, job.frozen, settings, memory).fit()
 
 
-def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit, RowSample | None]:
+def fit_convex(
+    job: Job, plan: Plan, settings: Settings, limits: Limits | None
+) -> tuple[Fit, RowSample | None]:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows.
 
     With a sample of the rows where limits are given.
@@ -112,7 +115,7 @@ def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit
     if settings.alpha == "auto":
         inside, outside = rows.split(settings)
         fitted = job.summed(limits, inside, "sums-without-held-out")
-        alpha, alphas, errors = _choose_alpha(settings, rows, fitted, inside, outside)
+        alpha, alphas, errors = _choose_alpha(plan, settings, rows, fitted, inside, outside)
         # Sums add up: those held out are all that is missing.
         found = fitted.merge(job.summed(None, outside, "sums-of-held-out"))
     else:
@@ -121,7 +124,7 @@ def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit
         found.moments, rows.design, rows.targets, rows.shares(), settings, alpha
     )
     warn_noise(alpha, noise)
-    solution = _solve(problem, factored, settings, *_going_on(job))
+    solution = _solve(plan, problem, factored, settings, *_going_on(job))
     facts = spectrum_facts(factored.values, alpha, factored.rounding)
     evidence = {"alphas": alphas, "alpha_errors": errors, "noise": noise, **facts}
     return Fit(alpha, solution, **evidence), found.sample
@@ -143,7 +146,12 @@ def calibration_of(
 
 
 def _choose_alpha(
-    settings: Settings, rows: RowVectors, fitted: RowSums, inside: SplitSide, outside: SplitSide
+    plan: Plan,
+    settings: Settings,
+    rows: RowVectors,
+    fitted: RowSums,
+    inside: SplitSide,
+    outside: SplitSide,
 ) -> tuple[float, Array, Array]:
     """The ridge strength with the least loss on held-out rows."""
     held, rough = rows.shares(outside), roughly(settings)
@@ -152,7 +160,7 @@ def _choose_alpha(
     )
 
     def error_of(alpha: float) -> float:
-        solution = _solve(replace(problem, alpha=alpha), factored, rough)
+        solution = _solve(plan, replace(problem, alpha=alpha), factored, rough)
         scores = rows.design.scores(solution.weights)
         scores = rows.design.each(moved_scores, scores, shift=solution.intercept)
         return float(replace(problem, row_weights=held).mean_loss(scores).sum())
@@ -161,14 +169,14 @@ def _choose_alpha(
 
 
 def _solve(
+    plan: Plan,
     problem: Problem,
     factored: FactoredGram,
     settings: Settings,
     start: Start = None,
     keep: Keep | None = None,
 ) -> Solution:
-    # Rows on a cluster have no memory, which the method of multipliers needs.
-    solve = solve_smooth if problem.loss.smooth else solve_smoothed
+    solve = solve_smoothed if plan.solver == "smoothed" else solve_smooth
     return solve(problem, factored=factored, start=start, keep=keep, **solver_options(settings))
 
 

@@ -166,7 +166,7 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     elif plan.solver == "direct":
         fit, sample = fit_squared(job, settings, limits)
     else:
-        fit, sample = fit_convex(job, settings, limits)
+        fit, sample = fit_convex(job, plan, settings, limits)
     state = State.of(spec, law, plan, settings, fit, n_rows)
     if sample is None or not held_out:
         return replace(state, sample=sample)

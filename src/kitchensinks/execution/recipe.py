@@ -28,7 +28,6 @@ from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch, Classes
 from kitchensinks.state import Spec, State
 from kitchensinks.state.remembered import Limits, sample_of
-from kitchensinks.state.streams import add_rows
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import Keys, RowSample, row_keys
 from kitchensinks.tables.memory import memory_budget
@@ -236,7 +235,7 @@ class Recipe:
                 sample = sample_of(batch, self.seed, sample, limits)
             if split is not None:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
-            add_rows(moments, self._blocks(batch), batch, dtype)
+            moments.add_blocks(self._blocks(batch).fresh, batch.targets, batch.weights, dtype)
         return RowSums(moments, sample)
 
     def errors(self, parts: Sequence[Partition], candidates: RidgeCandidates) -> Array:

@@ -1,5 +1,6 @@
 """Losses other than squared: dual coordinates, or steps in the metric of the factored Gram."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,7 +14,7 @@ from kitchensinks.fitting.held_out import (
     too_few,
     with_level,
 )
-from kitchensinks.fitting.plan import convex_plan
+from kitchensinks.fitting.plan import Plan, by_gram, rough_plan
 from kitchensinks.fitting.settings import Settings, silent
 from kitchensinks.fitting.space import (
     Fit,
@@ -47,41 +48,46 @@ _SETTLED = 1e-2
 # Products between coordinates of a span, as a share of the largest square, that are rounding: 2e-11
 # for 6000 rows.
 _NEGLIGIBLE = 1e-10
+# Solvers by steps in the metric of the Gram.
+_IN_METRIC: dict[str, Callable[..., Solution]] = {
+    "quasi-newton": solve_smooth,
+    "projected": solve_smooth,
+    "multipliers": solve_nonsmooth,
+}
 
 
 def fit_convex(
-    training: TrainingSet, calibrate: bool, moments: Moments | None = None
-) -> tuple[str, Fit]:
+    plan: Plan, training: TrainingSet, calibrate: bool, moments: Moments | None = None
+) -> tuple[Plan, Fit]:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows.
 
-    With the name of the solver: "gram" where that of the plan is too slow, or the sums are known.
+    With the plan that ran: another one where the ridge is too weak for that.
     """
     evidence: dict[str, Any] = {}
     settings = training.settings
     settles = settings.least_gain > 0.0 and not settings.loss.smooth
     if settles:
         training = replace(training, settings=replace(settings, tol=max(settings.tol, _SETTLED)))
-    solver = "gram" if moments is not None else _solver(training)
     if training.settings.alpha == "auto":
-        alpha, coordinates, *path = _choose_alpha(training)
+        alpha, rough, *path = _choose_alpha(training)
         # If dual coordinates were too slow for a rough fit, they are too slow here.
-        solver = "gram" if solver == "coordinates" and not coordinates else solver
+        plan = rough if plan.solver == "coordinates" else plan
         evidence = dict(zip(("alphas", "alpha_errors", "held_out"), path, strict=True))
     else:
         alpha = float(training.settings.alpha)
         if calibrate:
             evidence["held_out"] = calibrated(training, alpha)
     found = None
-    if solver == "coordinates":
+    if plan.solver == "coordinates":
         found, _ = _by_coordinates(training, alpha)
-    elif solver == "sampled":
+    elif plan.solver == "sampled":
         found, facts = _by_sample(training, alpha)
         evidence |= facts
     if found is None:
-        solver = "gram"
+        plan = by_gram(plan, training.settings)
         moments = training.sums(keep=True) if moments is None else moments
         problem, factored, noise = _gram_problem(training, moments, alpha)
-        found = _solve(problem, factored, training.settings)
+        found = _solve(plan, problem, factored, training.settings)
         evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
     warn_noise(alpha, evidence.get("noise", 0.0))
     if settles:
@@ -90,18 +96,18 @@ def fit_convex(
     if "alphas" in evidence:
         rows = training.space.design(), training.targets, training.shares
         found = with_level(found, evidence["held_out"], *rows, training.settings.loss)
-    return solver, Fit(alpha, training.space.lift(found), **evidence)
+    return plan, Fit(alpha, training.space.lift(found), **evidence)
 
 
-def _solver(training: TrainingSet) -> str:
-    """The solver of the plan for the rows of a space, all of them or a part."""
+def _rough(training: TrainingSet) -> Plan:
+    """The plan of fits to some of the rows of a space."""
     space = training.space
     sizes = space.n_rows, space.n_columns, space.cached, space.span is not None
-    return convex_plan(*sizes, training.settings).solver
+    return rough_plan(*sizes, training.settings)
 
 
 def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, dict[str, Any]]:
-    """The solution by steps in the metric of the Gram of a sample, and facts on its spectrum.
+    """The solution by quasi-Newton steps in the metric of a sample's Gram, and facts on that.
 
     None where the ridge is too weak: directions that the sample misses then take many steps.
     """
@@ -115,15 +121,14 @@ def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, di
     factored = FactoredGram(equations.gram.astype(np.float32))
     freedom = spectrum_facts(factored.values, alpha, factored.rounding)["freedom"]
     noise = gram_noise(training.space.dtype, trace, sample.count)
-    return _solve(problem, factored, training.settings), {"freedom": freedom, "noise": noise}
+    found = solve_smooth(problem, factored=factored, **solver_options(training.settings))
+    return found, {"freedom": freedom, "noise": noise}
 
 
 def _by_coordinates(
     training: TrainingSet, alpha: float, start: Array | None = None
 ) -> tuple[Solution | None, Array | None]:
     """The solution with its coefficients, or None where the ridge is too weak for this."""
-    if alpha <= 0.0:
-        return None, None
     options = solver_options(training.settings)
     del options["max_iter"]
     solution, start = solve_coordinates(training.problem(alpha), start=start, **options)
@@ -139,12 +144,13 @@ def calibrated(training: TrainingSet, alpha: float) -> HeldOutScores | None:
 
 def _solve_task(training: TrainingSet) -> Solution:
     """The solution for the rows of a space, with a given ridge."""
-    alpha, found = float(training.settings.alpha), None
-    if _solver(training) == "coordinates":
+    alpha, plan, found = float(training.settings.alpha), _rough(training), None
+    if plan.solver == "coordinates":
         found, _ = _by_coordinates(training, alpha)
     if found is None:
+        plan = by_gram(plan, training.settings)
         problem, factored, _ = _gram_problem(training, training.sums(keep=True), alpha)
-        found = _solve(problem, factored, training.settings)
+        found = _solve(plan, problem, factored, training.settings)
     return found
 
 
@@ -174,17 +180,18 @@ def problem_of(
     return problem, FactoredGram(equations.gram, _NEGLIGIBLE), noise
 
 
-def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
+def _solve(plan: Plan, problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
+    """The solution by steps in the metric of the Gram."""
     options = solver_options(settings)
-    if problem.loss.smooth:
-        return solve_smooth(problem, factored=factored, **options)
-    return solve_nonsmooth(problem, factored=factored, newton=not settings.least_gain, **options)
+    if plan.solver == "multipliers":
+        options["newton"] = not settings.least_gain
+    return _IN_METRIC[plan.solver](problem, factored=factored, **options)
 
 
-def _choose_alpha(training: TrainingSet) -> tuple[float, bool, Array, Array, HeldOutScores]:
+def _choose_alpha(training: TrainingSet) -> tuple[float, Plan, Array, Array, HeldOutScores]:
     """The ridge strength with the least loss on held-out rows, and their scores there.
 
-    The second is whether dual coordinates were fast enough.
+    The second is the plan of the last rough fit.
     """
     space, settings = training.space, training.settings
     split = Split.of(settings, training.weights)
@@ -194,32 +201,32 @@ def _choose_alpha(training: TrainingSet) -> tuple[float, bool, Array, Array, Hel
     rough = replace(fitted, settings=roughly(settings))
 
     @cache
-    def by_gram() -> tuple[Problem, FactoredGram, float]:
+    def gram() -> tuple[Problem, FactoredGram, float]:
         return _gram_problem(fitted, fitted.sums(keep=True, phase="sums-without-held-out"), 0.0)
 
-    coordinates = _solver(training) == "coordinates"
-    if coordinates:
+    plan = _rough(training)
+    if plan.solver == "coordinates":
         trace = _trace(fitted)
         noise = gram_noise(space.dtype, trace, space.n_rows)
     else:
-        trace, noise = by_gram()[1].trace, by_gram()[2]
+        trace, noise = gram()[1].trace, gram()[2]
     start: Array | None = None
 
     def scores_of(alpha: float) -> Array:
-        nonlocal coordinates, start
+        nonlocal plan, start
         found = None
-        if coordinates:
+        if plan.solver == "coordinates":
             found, start = _by_coordinates(rough, alpha, start)
-            coordinates = found is not None
         if found is None:
-            problem, factored, _ = by_gram()
-            found = _solve(replace(problem, alpha=alpha), factored, rough.settings)
+            plan = by_gram(plan, settings)
+            problem, factored, _ = gram()
+            found = _solve(plan, replace(problem, alpha=alpha), factored, rough.settings)
         scores = space.design().scores(found.weights)[split.held]
         return np.asarray(scores + found.intercept)
 
     alphas = candidates(trace, noise)
     found = least_held_out(alphas, scores_of, training.targets, split, settings)
-    return found[0], coordinates, *found[1:]
+    return found[0], plan, *found[1:]
 
 
 def _trace(training: TrainingSet) -> float:

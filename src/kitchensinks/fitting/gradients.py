@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.plan import Plan, Sizes, check_gram
+from kitchensinks.fitting.plan import Plan, Sizes, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.fitting.squared import solve_moments
@@ -70,20 +70,14 @@ def fit_gradients(
     alpha="auto" is chosen by generalised cross-validation over all numbers, n values and d partial
     derivatives of each row that has them.
     """
-    if settings.solver not in ("auto", "direct"):
-        raise ValueError(
-            f"solver={settings.solver!r} does not fit gradients, which join the Gram matrix: use "
-            "solver='auto' or 'direct'."
-        )
-    check_gram(Sizes.of(blocks), gradients=True)
+    plan = make_plan(Sizes.of(blocks, gradients=int(gradients.known.sum())), settings)
     training = TrainingSet.of(blocks, batch, settings)
     moments = training.sums()
     add_gradients(moments, blocks, batch.weights, gradients)
-    reason = f"{int(gradients.known.sum()):,} gradients join the sums of {blocks.n_rows:,} values"
     fit = solve_moments(moments, settings, training.space.dtype)
     # A row left out would take its gradient with it, which these formulas do not know.
     fit.left_out = None
-    return Plan("direct", "features", "here", reason), fit
+    return plan, fit
 
 
 def add_gradients(

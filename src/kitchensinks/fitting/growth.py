@@ -159,8 +159,7 @@ def prefix_errors(
     """
     prefixes = Prefixes(moments.normal_equations(fit_intercept), alpha)
     held = Moments.zeros(prefixes.equations.mean, targets.shape[1])
-    for rows, features in blocks.fresh():
-        held.add(densify(features), targets[rows], None)
+    held.add_blocks(blocks.fresh, targets, None)
     ends = blocks.frozen.draw.offsets[1:] - 1
     class_errors = None
     if labels is not None:

@@ -5,10 +5,12 @@ Every such decision is made here, from sizes alone, and is a value with its reas
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kitchensinks.features.blocks import FEW_COLUMNS, FeatureBlocks
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.constraints import SupBall
+from kitchensinks.problem.losses import Clipped
 
 # Sparse features with at most this many columns are solved as dense ones.
 DENSE_COLUMNS = FEW_COLUMNS
@@ -53,7 +55,8 @@ class Sizes:
     feature_bytes: of all features, if they are kept; memory: the budget, in bytes; entry: bytes of
     a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
     "dask"; least: bytes of the smallest block of features; steady: bytes of two blocks of the size
-    that sums use; outputs: columns of the targets.
+    that sums use; outputs: columns of the targets; binned: sparse features are bins; summed: the
+    sums over the rows are known; gradients: how many rows have one, None for a fit to values alone.
     """
 
     n_rows: int
@@ -67,20 +70,22 @@ class Sizes:
     least: float = 0.0
     steady: float = 0.0
     outputs: int = 1
+    binned: bool = False
+    summed: bool = False
+    gradients: int | None = None
 
     @classmethod
-    def of(cls, blocks: FeatureBlocks, stream: bool = False, outputs: int = 1) -> "Sizes":
+    def of(cls, blocks: FeatureBlocks, **known: Any) -> "Sizes":
+        """Those of blocks; known: other fields."""
+        sizes = blocks.n_rows, blocks.n_columns, blocks.sparse, blocks.total_bytes
         return cls(
-            blocks.n_rows,
-            blocks.n_columns,
-            blocks.sparse,
-            blocks.total_bytes,
+            *sizes,
             blocks.memory_budget,
             blocks.frozen.dtype.itemsize,
-            stream,
             least=blocks.least_bytes,
             steady=blocks.steady_bytes,
-            outputs=outputs,
+            binned=blocks.sparse and blocks.frozen.draw.basis.binned,
+            **known,
         )
 
     @property
@@ -117,8 +122,10 @@ class Sizes:
 class Plan:
     """What a fit does.
 
-    solver: "direct", "conjugate", "blocks", "sparse", "stages", "coordinates", "sampled", "gram",
-    "stochastic", or "sums" for batches; space: "features", "span" of the rows, or "bins"; place:
+    solver: "direct", "conjugate", "blocks", "coordinates", "sampled", "quasi-newton", "projected",
+    "multipliers", "stages" or "stochastic"; without a Gram "binned conjugate", and "sparse" with
+    "conjugate", "coordinates", "rows", "quasi-newton", "projected" or "multipliers"; "sums" for
+    batches, and "smoothed" on Dask. space: "features", "span" of the rows, or "bins"; place:
     "here" or "dask".
 
     >>> print(Plan("direct", "span", "here", "n = 50 < K = 400: the rows span fewer directions"))
@@ -166,6 +173,8 @@ def make_plan(shape: Sizes, settings: Settings) -> Plan:
 
 
 def _planned(shape: Sizes, settings: Settings) -> Plan:
+    if shape.gradients is not None:
+        return _with_gradients(shape, settings)
     if shape.place == "dask":
         return _on_dask(shape, settings)
     if shape.stream:
@@ -174,7 +183,7 @@ def _planned(shape: Sizes, settings: Settings) -> Plan:
     if settings.solver == "direct" and not span:
         check_gram(shape)
     if settings.second is not None:
-        reason = "the law was learned in two stages, features and bins"
+        reason = "the law was learned in two stages: direct on features, then conjugate on bins"
         return Plan("stages", "features", "here", reason)
     if settings.solver in ("blocks", "stochastic"):
         return Plan(settings.solver, "features", "here", _too_large(shape, settings))
@@ -193,7 +202,7 @@ def _in_span(shape: Sizes, settings: Settings) -> Plan:
         return Plan("stochastic", "features", "here", reason)
     if settings.loss.squared:
         return Plan("direct", "span", "here", _gram_reason(*sizes, True, settings))
-    return replace(convex_plan(*sizes, True, True, settings), space="span")
+    return convex_plan(*sizes, True, True, settings)
 
 
 def _in_features(shape: Sizes, settings: Settings) -> Plan:
@@ -205,7 +214,8 @@ def _in_features(shape: Sizes, settings: Settings) -> Plan:
         return Plan(solver, "features", "here", _too_large(shape, settings))
     if shape.many_sparse and settings.solver != "direct":
         reason = f"{shape.n_columns:,} sparse columns are more than a Gram can have"
-        return Plan("sparse", "bins", "here", reason)
+        space = "bins" if shape.binned else "features"
+        return Plan(_of_products(shape, settings), space, "here", reason)
     if settings.loss.squared and _takes_conjugate(shape, settings):
         reason = (
             f"the Gram of {SAMPLE_ROWS * shape.n_columns:,} rows and {EXPECTED_PASSES} passes over "
@@ -215,6 +225,8 @@ def _in_features(shape: Sizes, settings: Settings) -> Plan:
         return Plan("conjugate", "features", "here", reason)
     if settings.loss.squared:
         return Plan("direct", "features", "here", _gram_reason(*sizes, False, settings))
+    if shape.summed:
+        return Plan(_in_metric(settings), "features", "here", "the sums of the rows are known")
     return convex_plan(*sizes, shape.cached, False, settings)
 
 
@@ -254,13 +266,13 @@ def _check_block(shape: Sizes, plan: Plan) -> None:
         )
 
 
-def check_gram(shape: Sizes, gradients: bool = False) -> None:
+def check_gram(shape: Sizes) -> None:
     """An error where a Gram that was asked for, or joined by gradients, is more than the budget."""
     needed = gram_bytes(shape.n_columns)
     if needed > shape.memory:
         less = "ks.Learned(ks.Fourier()) for a learned law of dense" if shape.sparse else "fewer"
         asked = "solver='direct'", "solver='auto', "
-        who, other = ("A fit to gradients", "") if gradients else asked
+        who, other = ("A fit to gradients", "") if shape.gradients is not None else asked
         raise ValueError(
             f"{who} forms the Gram matrix of {shape.n_columns:,} features, which takes "
             f"{needed / 1e9:.3g} GB with its copies, and the memory budget is "
@@ -268,10 +280,27 @@ def check_gram(shape: Sizes, gradients: bool = False) -> None:
         )
 
 
+def _with_gradients(shape: Sizes, settings: Settings) -> Plan:
+    """Values and gradients, whose squares and products join one Gram."""
+    if settings.solver not in ("auto", "direct"):
+        raise ValueError(
+            f"solver={settings.solver!r} does not fit gradients, which join the Gram matrix: use "
+            "solver='auto' or 'direct'."
+        )
+    check_gram(shape)
+    reason = f"{shape.gradients:,} gradients join the sums of {shape.n_rows:,} values"
+    return Plan("direct", "features", "here", reason)
+
+
+def _has_ridge(settings: Settings) -> bool:
+    """Whether α > 0, given or to be chosen."""
+    return settings.alpha == "auto" or float(settings.alpha) > 0.0
+
+
 def _given_ridge(settings: Settings) -> bool:
     """Squared loss with a positive ridge, no constraint, and no solver asked for."""
     plain = settings.loss.squared and settings.constraint is None and settings.solver == "auto"
-    return plain and settings.alpha != "auto" and float(settings.alpha) > 0.0
+    return plain and settings.alpha != "auto" and _has_ridge(settings)
 
 
 def _takes_conjugate(shape: Sizes, settings: Settings) -> bool:
@@ -281,24 +310,57 @@ def _takes_conjugate(shape: Sizes, settings: Settings) -> bool:
 
 
 def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings: Settings) -> Plan:
-    """How a loss that is not squared is minimised: all rows, or a part of them.
+    """How a loss that is not squared is minimised: `rough_plan`, or by the Gram of a part.
 
     cached: the features are kept between passes; span: they are coordinates in the span of the
     rows.
     """
     plain = settings.constraint is None and settings.checkpoint is None
+    many = n_columns >= SAMPLED_COLUMNS and n_rows >= 2 * SAMPLE_ROWS * n_columns
+    if settings.loss.smooth and plain and not span and many and cached:
+        reason = f"n = {n_rows:,} rows: the Gram of a subsample is metric enough"
+        return Plan("sampled", "features", "here", reason)
+    return rough_plan(n_rows, n_columns, cached, span, settings)
+
+
+def rough_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings: Settings) -> Plan:
+    """The same for fits to a part of the rows, which one Gram serves for every ridge."""
+    space = "span" if span else "features"
+    plain = settings.constraint is None and settings.checkpoint is None and _has_ridge(settings)
     if not settings.loss.smooth and plain and n_rows >= COORDINATE_ROWS and cached:
         reason = (
             f"a kinked loss, no ball and n = {n_rows:,} rows whose features are kept: dual "
             "coordinate ascent, then the method of multipliers where the ridge is too weak for it"
         )
-        return Plan("coordinates", "features", "here", reason)
-    many = n_columns >= SAMPLED_COLUMNS and cached
-    rows = 2 * SAMPLE_ROWS * n_columns
-    if settings.loss.smooth and plain and not span and many and n_rows >= rows:
-        reason = f"n = {n_rows:,} rows: the Gram of a subsample is metric enough"
-        return Plan("sampled", "features", "here", reason)
-    return Plan("gram", "features", "here", _gram_reason(n_rows, n_columns, span, settings))
+        return Plan("coordinates", space, "here", reason)
+    return Plan(
+        _in_metric(settings), space, "here", _gram_reason(n_rows, n_columns, span, settings)
+    )
+
+
+def _in_metric(settings: Settings) -> str:
+    """The solver by steps in a metric: that of the Gram, or of its diagonal."""
+    if not settings.loss.smooth:
+        return "multipliers"
+    return "quasi-newton" if settings.constraint is None else "projected"
+
+
+def _of_products(shape: Sizes, settings: Settings) -> str:
+    """The solver of many sparse columns, by products with them alone."""
+    plain = settings.constraint is None and _has_ridge(settings)
+    if settings.loss.squared and settings.constraint is None:
+        return "binned conjugate" if plain and shape.binned else "sparse conjugate"
+    if plain and isinstance(settings.loss, Clipped):
+        return "sparse coordinates"
+    fewer = settings.loss.smooth and shape.n_rows < shape.n_columns
+    return "sparse rows" if plain and fewer else f"sparse {_in_metric(settings)}"
+
+
+def stage_plans(first: Sizes, last: Sizes, settings: Settings) -> tuple[Plan, Plan]:
+    """The plans of the two stages of a law, from the sizes of both."""
+    space = "span" if takes_span(first, settings) else "features"
+    solver = _of_products(last, replace(settings, alpha=settings.second or 0.0))
+    return Plan("direct", space, "here", "stage one"), Plan(solver, "bins", "here", "stage two")
 
 
 def _of_stream(shape: Sizes, settings: Settings) -> Plan:
@@ -336,7 +398,9 @@ def _on_dask(shape: Sizes, settings: Settings) -> Plan:
             "memory_budget, or use loss='squared' with a number for alpha, which goes block by "
             "block."
         )
-    solver = "direct" if settings.loss.squared else "gram"
+    # Rows on a cluster have no memory, which the method of multipliers needs.
+    iterative = _in_metric(settings) if settings.loss.smooth else "smoothed"
+    solver = "direct" if settings.loss.squared else iterative
     return Plan(solver, "features", "dask", "the workers sum, and the Gram is factored once")
 
 
@@ -363,12 +427,20 @@ def _too_large(shape: Sizes, settings: Settings) -> str:
     )
 
 
-def by_gram(plan: Plan, known: bool) -> Plan:
-    """The plan of a loss that is not squared whose Gram was made after all; known: by its sums."""
+def by_gram(plan: Plan, settings: Settings) -> Plan:
+    """The plan of a loss that is not squared by the Gram of all rows, where that is not it yet."""
+    solver = _in_metric(settings)
+    if plan.solver == solver:
+        return plan
     reason = f"the ridge is too weak for the solver {plan.solver!r} that was planned"
-    if known:
-        reason = "the sums of the rows are known"
-    return replace(plan, solver="gram", reason=reason)
+    return replace(plan, solver=solver, reason=reason)
+
+
+def continued(plan: Plan, solver: str) -> Plan:
+    """The plan of batches after rows that left sums, or stochastic gradients."""
+    if plan.solver == solver:
+        return plan
+    return replace(plan, solver=solver, reason=f"it goes on with the {solver} of earlier rows")
 
 
 def after_all(plan: Plan, shape: Sizes, made: int) -> Plan:

@@ -1,7 +1,9 @@
 """Run a plan: from blocks of features to outer weights with their evidence."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from kitchensinks.fitting.blockwise import fit_blocks
 from kitchensinks.fitting.condense import condense, expand
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
-from kitchensinks.fitting.plan import Plan, Sizes, after_all, by_gram, make_plan
+from kitchensinks.fitting.plan import Plan, Sizes, after_all, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, TrainingSet, gram_noise, solver_options, warn_noise
 from kitchensinks.fitting.sparse import fit_sparse
@@ -38,42 +40,52 @@ def fit_features(
     blocks.check_draw()
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
-    shape = Sizes.of(blocks, outputs=batch.targets.shape[1])
+    shape = Sizes.of(blocks, outputs=batch.targets.shape[1], summed=moments is not None)
     plan = make_plan(shape, settings)
-    given = blocks, batch, settings
-    if plan.solver == "stochastic":
-        fit = fit_stochastic(blocks.frozen, batch, settings)
-    elif plan.solver == "stages":
-        fit = fit_stages(*given, calibrate > 0)
-    elif plan.solver == "blocks":
-        fit = fit_blocks(*given)
-    elif plan.solver == "sparse":
-        fit = fit_sparse(*given, calibrate)
-    elif plan.solver == "conjugate":
-        plan, fit = fit_conjugate(plan, shape, TrainingSet.of(*given))
-    else:
-        training = TrainingSet.of(*given, span=plan.space == "span")
-        known = moments if training.space.span is None else None
-        if plan.solver != "direct":
-            solver, fit = fit_convex(training, calibrate > 0, known)
-            plan = plan if solver == plan.solver else by_gram(plan, known is not None)
-        else:
-            fit = fit_squared(training, training.sums() if known is None else known)
-            if calibrate and fit.left_out is None:
-                fixed = replace(training, settings=replace(settings, alpha=fit.alpha))
-                fit.held_out = held_out_scores(fixed, solve_given)
+    known = moments if plan.space == "features" else None
+    plan, fit = RUNS[plan.solver](Task(plan, shape, (blocks, batch, settings), calibrate, known))
     return plan, fit if groups is None else expand(fit, groups)
 
 
-def fit_conjugate(plan: Plan, shape: Sizes, training: TrainingSet) -> tuple[Plan, Fit]:
+class Task(NamedTuple):
+    """A fit to be run by its plan: blocks, batch and settings are `given`; `fit_features` has what
+    the others are."""
+
+    plan: Plan
+    shape: Sizes
+    given: tuple[FeatureBlocks, Batch, Settings]
+    calibrate: int
+    moments: Moments | None
+
+    @property
+    def training(self) -> TrainingSet:
+        return TrainingSet.of(*self.given, span=self.plan.space == "span")
+
+
+# From a task to the plan that ran and its fit.
+Run = Callable[[Task], tuple[Plan, Fit]]
+
+
+def fit_direct(task: Task) -> tuple[Plan, Fit]:
+    """Squared loss by sums over the rows, and by scores of held-out rows where these calibrate."""
+    training = task.training
+    fit = fit_squared(training, training.sums() if task.moments is None else task.moments)
+    if task.calibrate and fit.left_out is None:
+        fixed = replace(training, settings=replace(training.settings, alpha=fit.alpha))
+        fit.held_out = held_out_scores(fixed, solve_given)
+    return task.plan, fit
+
+
+def fit_conjugate(task: Task) -> tuple[Plan, Fit]:
     """Squared loss by conjugate gradients: the Gram of a sample of the rows preconditions passes.
 
     Where a plan of ours finds them too slow, so that more passes are still to come than the rest of
     the Gram is worth, the fit is the direct one.
     """
+    plan, training = task.plan, task.training
     space, settings = training.space, training.settings
     alpha, intercept = float(settings.alpha), settings.fit_intercept
-    worth = shape.worth if settings.solver == "auto" else math.inf
+    worth = task.shape.worth if settings.solver == "auto" else math.inf
     sample, image = training.sample_sums()
     mean, target = image[:, 0] * intercept, training.shares @ training.targets * intercept
     equations = sample.normal_equations(intercept)
@@ -94,8 +106,38 @@ def fit_conjugate(plan: Plan, shape: Sizes, training: TrainingSet) -> tuple[Plan
     solution = solution._replace(passes=solution.passes + 1)
     if math.isfinite(worth) and not solution.converged and solution.iterations < settings.max_iter:
         training.add_others(sample)
-        return after_all(plan, shape, solution.passes), fit_squared(training, sample)
+        return after_all(plan, task.shape, solution.passes), fit_squared(training, sample)
     # Leverages and freedom are those of the sample; the scores are those of the fit.
     total = float(space.n_rows if training.weights is None else training.weights.sum())
     sampled = replace(equations, weight=total, mean=mean, target=target)
     return plan, Fit(alpha, solution, noise=noise, sampled=sampled)
+
+
+def _convex(task: Task) -> tuple[Plan, Fit]:
+    return fit_convex(task.plan, task.training, task.calibrate > 0, task.moments)
+
+
+def _sparse(task: Task) -> tuple[Plan, Fit]:
+    return task.plan, fit_sparse(task.plan, *task.given, task.calibrate)
+
+
+# What runs a plan in this process, by its solver.
+RUNS: dict[str, Run] = {
+    "direct": fit_direct,
+    "conjugate": fit_conjugate,
+    "coordinates": _convex,
+    "sampled": _convex,
+    "quasi-newton": _convex,
+    "projected": _convex,
+    "multipliers": _convex,
+    "binned conjugate": _sparse,
+    "sparse conjugate": _sparse,
+    "sparse coordinates": _sparse,
+    "sparse rows": _sparse,
+    "sparse quasi-newton": _sparse,
+    "sparse projected": _sparse,
+    "sparse multipliers": _sparse,
+    "blocks": lambda task: (task.plan, fit_blocks(*task.given)),
+    "stages": lambda task: (task.plan, fit_stages(*task.given, task.calibrate > 0)),
+    "stochastic": lambda task: (task.plan, fit_stochastic(*task.given)),
+}

@@ -238,16 +238,15 @@ class TrainingSet:
                 return summed
         keep = keep and space.cached
         moments = Moments.zeros(space.shift, self.targets.shape[1])
-
-        def sums(rows: slice, features: Matrix) -> BlockSums:
-            own = features.astype(settings.summed or features.dtype, copy=keep)
-            return moments.sums_of(own, *self.part(rows))
-
-        for rows, block in self.blocks(sums, phase, moments.state, moments.restore, keep):
-            moments.take(block)
-            settings.progress("sums over the rows", rows.stop, space.n_rows)
-        moments.close()
+        state, restore = moments.state, moments.restore
+        walk = partial(self.blocks, phase=phase, state=state, restore=restore, keep=keep)
+        told, rows = self._told("sums over the rows"), (self.targets, self.weights)
+        moments.add_blocks(walk, *rows, settings.summed, copied=keep, told=told)
         return moments
+
+    def _told(self, what: str) -> Callable[[slice], None]:
+        """Progress over the blocks of a pass."""
+        return lambda rows: self.settings.progress(what, rows.stop, self.space.n_rows)
 
     def blocks(
         self,
@@ -277,14 +276,15 @@ class TrainingSet:
     def add_others(self, moments: Moments) -> None:
         """Add the rows outside of the sample to its sums, which are then those of all rows."""
 
-        def sums(rows: slice, features: Matrix) -> BlockSums:
-            own = np.flatnonzero(~self.sampled[rows])
-            return moments.sums_of(features[own], *self.part(rows.start + own))
+        def others(work: BlockFunction) -> Iterator[Block]:
+            def of_block(rows: slice, features: Matrix) -> Any:
+                own = np.flatnonzero(~self.sampled[rows])
+                return work(rows.start + own, features[own])
 
-        for rows, block in self.space.walk(work=sums):
-            moments.take(block)
-            self.settings.progress("sums over the other rows", rows.stop, self.space.n_rows)
-        moments.close()
+            return self.space.walk(work=of_block)
+
+        told = self._told("sums over the other rows")
+        moments.add_blocks(others, self.targets, self.weights, told=told)
 
     def sample_sums(self) -> tuple[Moments, Array]:
         """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them.

@@ -8,11 +8,12 @@ import numpy as np
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few, with_level
+from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, shares_of, solver_options
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import SparseFeatures
-from kitchensinks.problem.losses import Array, Clipped
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.binned import binned_ridge
@@ -59,19 +60,17 @@ def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
     return Bins(columns, draw.offsets, draw.scale)
 
 
-def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: int) -> Fit:
-    """Ridge regression by conjugate gradients; with a ridge, losses whose slope is a clipped line by
-    dual coordinate ascent and other smooth ones by quasi-Newton steps in the span of the rows, if
-    there are fewer of them than columns. Else smooth losses by quasi-Newton or projected-gradient
-    steps in the metric of the Gram's diagonal, and kinked ones by ADMM whose ridge steps are
-    conjugate gradients. All are certified as their dense counterparts are.
+def fit_sparse(
+    plan: Plan, blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: int
+) -> Fit:
+    """The fit by the solver of the plan, certified as its dense counterpart is.
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
     on 10,000 rows where the ridge is given: in `calibrate` folds, each held out of a fit to all
     others, or in one of them where that has many rows. The final fit starts from the weights found
     without them; where they are less than a twentieth of all rows, those weights are final.
     """
-    path = WarmStarts(sparse_design(blocks), batch.targets)
+    path = WarmStarts(sparse_design(blocks), batch.targets, plan)
     weights, chosen = batch.weights, settings.alpha == "auto"
     share, folds = _held_share(settings, blocks.n_rows, calibrate)
     split = Split.of(settings, weights, share=share) if folds else None
@@ -133,27 +132,30 @@ def _rough(settings: Settings) -> Settings:
 class WarmStarts:
     """Fits to the same features one after the other, each from the solution of the one before.
 
-    kept: by ridge, the coefficients of the rows in the weights, where the solver has them.
+    Ridge regression is by conjugate gradients. Quasi-Newton and projected-gradient steps are in the
+    metric of the Gram's diagonal, and the ridge steps of ADMM are conjugate gradients. kept: by
+    ridge, the coefficients of the rows in the weights, where the solver has them.
     """
 
     design: SparseFeatures | Bins
     targets: Array
+    plan: Plan
     last: Solution | None = None
     kept: dict[float, Array] = field(default_factory=dict)
 
     def solve(self, weights: Array | None, settings: Settings, alpha: float) -> Solution:
         """The fit with this ridge; weights (n,) or None for ones."""
-        design, ridge = self.design, settings.loss.squared and settings.constraint is None
-        shares, options = shares_of(weights, design.n_rows), solver_options(settings)
+        design, shares = self.design, shares_of(weights, self.design.n_rows)
         start = None if self.last is None else self.last.weights
-        first_pass = design.passes
-        if ridge and alpha > 0.0 and isinstance(design, Bins):
+        options, first_pass = solver_options(settings), design.passes
+        if self.plan.solver == "binned conjugate":
             options |= {"fit_intercept": settings.fit_intercept, "least_gain": settings.least_gain}
+            assert isinstance(design, Bins), "the plan is for bins"
             found = binned_ridge(design, self.targets, shares, alpha, start=start, **options)
         else:
             ball, intercept = settings.constraint, settings.fit_intercept
             problem = Problem(design, settings.loss, self.targets, shares, alpha, ball, intercept)
-            if ridge:
+            if self.plan.solver == "sparse conjugate":
                 found = solve_ridge(problem, start=start, **options)
             else:
                 found = self._convex(problem, settings.least_gain, options)
@@ -163,24 +165,21 @@ class WarmStarts:
 
     def _convex(self, problem: Problem, least_gain: float, options: dict[str, Any]) -> Solution:
         """A loss that is not squared, or a ball."""
-        loss, alpha, design = problem.loss, problem.alpha, self.design
-        if problem.constraint is None and alpha > 0.0:
-            near = min(self.kept, key=lambda one: abs(np.log(one / alpha)), default=alpha)
-            start = self.kept.get(near)
-            if isinstance(loss, Clipped):
-                most = float(options.pop("max_iter"))
-                most = min(most, MOST_VISITS) if least_gain else most
-                found, self.kept[alpha] = solve_coordinates(
-                    problem, start=start, most=most, **options
-                )
-                return found._replace(settled=least_gain > 0.0)
-            if loss.smooth and design.n_rows < design.n_columns:
-                found, self.kept[alpha] = solve_by_rows(problem, start=start, **options)
-                return found
-        if loss.smooth:
+        alpha, kind = problem.alpha, self.plan.solver
+        if kind == "sparse multipliers":
+            metric = ImplicitGram(problem.gram_times, problem.diagonal)
+            return solve_nonsmooth(problem, factored=metric, **options)
+        if kind not in ("sparse coordinates", "sparse rows"):
             return solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
-        metric = ImplicitGram(problem.gram_times, problem.diagonal)
-        return solve_nonsmooth(problem, factored=metric, **options)
+        nearest = min(self.kept, key=lambda one: abs(np.log(one / alpha)), default=alpha)
+        options["start"] = self.kept.get(nearest)
+        if kind == "sparse rows":
+            found, self.kept[alpha] = solve_by_rows(problem, **options)
+            return found
+        most = float(options.pop("max_iter"))
+        most = min(most, MOST_VISITS) if least_gain else most
+        found, self.kept[alpha] = solve_coordinates(problem, most=most, **options)
+        return found._replace(settled=least_gain > 0.0)
 
     def held_out_scores(self, split: Split, settings: Settings, alpha: float) -> Array:
         """The scores of the held-out rows by a fit to the others."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
-from scipy.linalg.lapack import dlange, dpocon, dpotrs
+from scipy.linalg.lapack import dlange, dpocon
 
 from kitchensinks.fitting.refine import (
     Pass,
@@ -29,11 +29,11 @@ from kitchensinks.fitting.space import (
 )
 from kitchensinks.numerics.arrays import Arrays, DType, Matrix
 from kitchensinks.numerics.choices import strongest_least
-from kitchensinks.numerics.products import cholesky_lower
+from kitchensinks.numerics.products import solve_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.problem.problem import Solution
-from kitchensinks.solvers.cholesky import lower_copy, lower_factor
+from kitchensinks.solvers.cholesky import lower_factor, ridge_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
     Leaving,
@@ -293,13 +293,11 @@ def cholesky_fit(
     largest = float(np.diagonal(equations.gram).max())
     if alpha <= len(equations.gram) * np.finfo(float).eps * largest:
         return None
-    # What is above the diagonal of the factor is read by nothing.
-    factor = lower_copy(equations.gram)
-    factor[np.diag_indices_from(factor)] += alpha
-    one_norm = float(dlange("1", equations.gram)) + alpha
-    if not cholesky_lower(factor):
+    factor = ridge_factor(equations.gram, alpha)
+    if factor is None:
         return None
-    weights = _solve(factor, equations.cross)
+    one_norm = float(dlange("1", equations.gram)) + alpha
+    weights = solve_lower(factor, equations.cross)
     image = equations.image(weights)
     gradient = 2.0 * (equations.cross - image - alpha * weights)
     errors = equations.errors(weights, image)
@@ -315,12 +313,8 @@ def cholesky_fit(
         left_out=_left_out(
             factor, equations, weights if fitted is None else fitted, settings.fit_intercept
         ),
-        factored=Factored(equations, lambda residual: _solve(factor, residual)),
+        factored=Factored(equations, lambda residual: solve_lower(factor, residual)),
     )
-
-
-def _solve(factor: Array, right: Array) -> Array:
-    return np.asarray(dpotrs(factor, right, lower=1)[0])
 
 
 def effective_dimension(gram: Array, alpha: float) -> float:

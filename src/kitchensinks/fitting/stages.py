@@ -17,7 +17,7 @@ from kitchensinks.features.bases.union import UnionParts
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
-from kitchensinks.fitting.plan import Sizes, takes_span
+from kitchensinks.fitting.plan import Sizes, stage_plans
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
@@ -67,8 +67,8 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     targets, second = batch.targets, settings.second
     assert second is not None, "two stages have two ridges"
     first, last = _stages(blocks)
-    span = takes_span(Sizes.of(first.blocks), settings)
-    space = space_of(first.blocks, batch.weights, settings, span)
+    begins, ends = stage_plans(Sizes.of(first.blocks), Sizes.of(last.blocks), settings)
+    space = space_of(first.blocks, batch.weights, settings, begins.space == "span")
     design = sparse_design(last.blocks)
 
     def solve(own: Array | None, settings: Settings) -> tuple[Solution, Solution, Array]:
@@ -85,7 +85,7 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
             pass
         settings.progress("second stage")
         following = replace(settings, alpha=second)
-        two = WarmStarts(design, targets - scores).solve(own, following, second)
+        two = WarmStarts(design, targets - scores, ends).solve(own, following, second)
         return one, two, scores + design.scores(two.weights) + two.intercept
 
     held_out = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Fit
@@ -75,8 +76,9 @@ def _even(count: int, size: int) -> Iterator[slice]:
         yield slice(count * part // n_parts, count * (part + 1) // n_parts)
 
 
-def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
+def fit_stochastic(blocks: FeatureBlocks, batch: Batch, settings: Settings) -> Fit:
     """A whole data set in epochs, each in a random order of its own. Nothing is certified."""
+    frozen = blocks.frozen
     stochastic = Stochastic.start(frozen, batch.targets.shape[1], settings)
     stochastic.fit(batch, settings)
     if settings.loss.link is None and len(batch.targets) < UNSEEN_STEPS * _size_of(settings):

@@ -33,6 +33,7 @@ from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.choices import lower
 from kitchensinks.numerics.products import inverse_lower
 from kitchensinks.numerics.threads import in_order
+from kitchensinks.solvers.cholesky import ridge_solve
 
 
 class TrendRows(NamedTuple):
@@ -71,7 +72,7 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
         return None
     columns = np.array(sorted(taken))
     mean, deviation = _units(raw, columns)
-    last = _some(places, constants.TREND_LAST)
+    last = _some(places, 2 * constants.TREND_FITTED)
     if task.later:
         # The latest rows say most about rows to come.
         last = np.concatenate([last, _some(task.data.held, constants.TREND_FITTED)])
@@ -98,12 +99,11 @@ def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
     first = _beyond(task, raw, columns)
     # The linear fit has the columns most correlated with the targets.
     order = np.argsort(-np.where(first, np.inf, np.sqrt((cross**2).sum(axis=1))), kind="stable")
-    order = order[: constants.TREND_SCREENED]
+    order = order[: constants.SCREENED]
     several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
     order = order[np.array(several, dtype=bool)]
     gram = standard[:, order].T @ standard[:, order] / len(raw)
-    gram[np.diag_indices_from(gram)] += constants.TREND_SOLVED
-    slopes = np.linalg.solve(gram, cross[order])
+    slopes = ridge_solve(gram, constants.TREND_SOLVED, cross[order])
     size = np.sqrt((slopes**2).sum(axis=1)) / math.sqrt(task.unit)
     size = np.where(first[order], np.inf, size)
     best = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,19 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis
+from kitchensinks.features.blocks import BlockFunction
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
+from kitchensinks.fitting.space import shares_of
 from kitchensinks.fitting.sparse import LEAST_GAIN
 from kitchensinks.fitting.squared import effective_dimension
 from kitchensinks.law import constants
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.numerics.arrays import Block, Matrix
 from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.combinations import sum_of_bins
 from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.numerics.threads import in_order, row_tiles
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import BlockSums, Moments
+from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.tables.arrays import block_slices
@@ -177,21 +179,19 @@ class _DensePath:
 
     def __init__(self, data: TrialRows, frozen: Frozen) -> None:
         self.data = data
-        own = data.weights_of(data.fitted)
         shift = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0, dtype=np.float64)
         moments = Moments.zeros(shift, data.targets.shape[1])
 
-        def sums(part: slice) -> BlockSums:
-            places = data.fitted[part]
-            features = frozen.features(data.rows[places])
-            return moments.sums_of(
-                features, data.targets[places], None if own is None else own[part]
-            )
-
         rows = len(data.fitted)
-        parts = row_tiles(rows, _BLOCK)
-        for block in in_order(sums, block_slices(rows, row_tiles(rows, parts))):
-            moments.take(block)
+        parts = block_slices(rows, row_tiles(rows, row_tiles(rows, _BLOCK)))
+
+        def walk(work: BlockFunction) -> Iterator[Block]:
+            def of_block(part: slice) -> Block:
+                return part, work(part, frozen.features(data.rows[data.fitted[part]]))
+
+            return in_order(of_block, parts)
+
+        moments.add_blocks(walk, data.targets[data.fitted], data.weights_of(data.fitted))
         self.equations = moments.normal_equations(fit_intercept=True)
         mean = self.equations.mean.astype(frozen.dtype)
         self.held = frozen.features(data.rows[data.held]) - mean
@@ -303,7 +303,7 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
         if own is None or error >= constants.EVEN * errors[least]:
             continue
         gain, noise = float(np.sum(base - own)), math.sqrt(float(np.sum((base - own) ** 2)))
-        if gain > constants.CHANCE * noise:
+        if gain > constants.CLEARLY * noise:
             totals[k] = own.sum()
     return first_best(totals)
 
@@ -345,8 +345,7 @@ class GridFits:
         """
         data, size = self.data, len(self.data.fitted)
         targets = data.targets if targets is None else targets
-        own, n_outputs = data.weights_of(data.fitted), targets.shape[1]
-        shares = np.full(size, 1.0 / size) if own is None else own / own.sum()
+        shares, n_outputs = shares_of(data.weights_of(data.fitted), size), targets.shape[1]
         solution = binned_ridge(
             self.bins,
             np.tile(targets[data.fitted], len(ridges)),

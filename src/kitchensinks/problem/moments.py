@@ -1,6 +1,7 @@
 """Mergeable sums of features and targets: the sufficient statistics of a squared-loss fit."""
 
 import contextlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -8,9 +9,10 @@ import numpy as np
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dtrtri
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Part
 from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
 from kitchensinks.numerics.products import gram_lower
+from kitchensinks.tables.arrays import densify
 
 
 class BlockSums(NamedTuple):
@@ -143,6 +145,32 @@ class Moments:
             self.gram[done:, :done] += block.unit * block.rest.astype(np.float64)
         if done == 0:
             self._add_targets(block.targets, block.weights)
+
+    def add_blocks(
+        self,
+        walk: Callable[..., Iterable[tuple[Part, "BlockSums"]]],
+        targets: Floats,
+        weights: Floats | None,
+        dtype: DType | None = None,
+        copied: bool = False,
+        told: Callable[[Any], object] = lambda rows: None,
+    ) -> None:
+        """Add the rows of a walk over blocks of features.
+
+        walk(work=…) gives (rows, work(rows, features)) block after block, and may work on several
+        at once; targets (n, outputs) and weights (n,) are those of all rows. dtype: of the
+        products, where it is not that of the features; copied: `walk` keeps its blocks, so that
+        they must not be overwritten. told: called with the rows of each block that was added.
+        """
+
+        def sums(rows: Part, features: Any) -> "BlockSums":
+            own = densify(features).astype(dtype or features.dtype, copy=copied)
+            return self.sums_of(own, targets[rows], None if weights is None else weights[rows])
+
+        for rows, block in walk(work=sums):
+            self.take(block)
+            told(rows)
+        self.close()
 
     def _room(self, size: int, dtype: DType) -> AnyArray:
         """Reused memory for a product: new pages cost a tenth of the product's time."""

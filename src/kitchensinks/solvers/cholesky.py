@@ -26,6 +26,18 @@ def lower_copy(matrix: AnyArray) -> AnyArray:
     return copy
 
 
+def ridge_factor(matrix: AnyArray, ridge: float, jitter: float = 0.0) -> AnyArray | None:
+    """The factor of matrix + (ridge + jitter)·I in the lower triangle; the rest is not set.
+
+    None where that sum, as it is, is not positive definite to rounding.
+    """
+    factor = lower_copy(matrix)
+    diagonal = np.diag_indices_from(factor)
+    factor[diagonal] += ridge
+    factor[diagonal] += jitter
+    return factor if cholesky_lower(factor) else None
+
+
 def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
     """(matrix + ridge·I)⁻¹·right, with the jitter of `lower_factor`; the matrix is symmetric.
 
@@ -66,16 +78,11 @@ def definite(matrix: AnyArray) -> AnyArray:
 
 def _jittered(matrix: AnyArray, ridge: float = 0.0) -> tuple[AnyArray, float]:
     """The factor of matrix + (ridge + jitter)·I in the lower triangle, and the jitter."""
-    diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
-    while True:
-        shifted = lower_copy(matrix)
-        shifted[diagonal] += ridge
-        shifted[diagonal] += jitter
-        if cholesky_lower(shifted):
-            return shifted, jitter
+    while (factor := ridge_factor(matrix, ridge, jitter)) is None:
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)
-        least = float(information.eps) * float(np.abs(matrix[diagonal] + ridge).max())
+        least = float(information.eps) * float(np.abs(np.diagonal(matrix) + ridge).max())
         jitter = max(_GROWTH * jitter, least, float(information.tiny))
+    return factor, jitter

@@ -8,13 +8,13 @@ from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.features.scaling import Spread
-from kitchensinks.fitting.plan import Plan, Sizes, make_plan
+from kitchensinks.fitting.plan import Plan, Sizes, continued, make_plan
 from kitchensinks.fitting.settings import Settings, Verbose
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
-from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Loss
-from kitchensinks.problem.moments import BlockSums, Moments
+from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, Targets
 from kitchensinks.state.fits import fitted_state
 from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept, own_copy
@@ -121,10 +121,12 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
         )
     # After a fit, the plan is no longer that of its rows.
     plan = make_plan(Sizes.of(blocks, stream=True), settings)
-    state = replace(state, settings=settings.bare(), plan=plan)
-    if not isinstance(known, Moments | Stochastic):
+    if isinstance(known, Moments | Stochastic):
+        plan = continued(plan, "sums" if isinstance(known, Moments) else "stochastic")
+    else:
         nothing = _nothing_summed(plan, blocks, settings, state.targets.n_outputs)
         known = _from_fit(state, nothing)
+    state = replace(state, settings=settings.bare(), plan=plan)
     if isinstance(known, Stochastic):
         steps = known.copy()
         steps.add(batch, settings)
@@ -133,7 +135,7 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     own = Moments.zeros(known.shift, state.targets.n_outputs)
     # In float64, whatever the dtype of the features: float32 products depend on how rows are
     # batched, and weak ridges and balls magnify the difference.
-    add_rows(own, blocks, batch, SUMMED)
+    own.add_blocks(blocks.fresh, batch.targets, batch.weights, SUMMED)
     return state.with_sums(known.merge(own), batch)
 
 
@@ -204,26 +206,6 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
     weights, intercept = state.fitted.in_own_units(state.targets)
     known = weights, intercept, state.n_rows
     return Stochastic.after(state.law.features, *known, state.settings)
-
-
-def add_rows(
-    moments: Moments, blocks: FeatureBlocks, batch: Batch, dtype: DType | None = None
-) -> None:
-    """Add the rows of a batch, whose features come in blocks, to sums.
-
-    dtype: of the products, where it is not that of the features.
-    """
-
-    def sums(rows: slice, features: Matrix) -> BlockSums:
-        return moments.sums_of(
-            densify(features).astype(dtype or features.dtype, copy=False),
-            batch.targets[rows],
-            None if batch.weights is None else batch.weights[rows],
-        )
-
-    for _, block in blocks.fresh(0, sums):
-        moments.take(block)
-    moments.close()
 
 
 def merged(state: State | None, other: State | None) -> State:
