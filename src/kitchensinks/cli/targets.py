@@ -29,14 +29,19 @@ def asked_task(task: str, loss: str) -> str:
     return "regression" if task == "auto" and found and found.tasks == ("regression",) else task
 
 
-def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | None, str]:
-    """Values, weights (0 where the target is missing; None where it never is), and the task."""
+def read_target(
+    table: Table, name: str, task: str, loss: str = "squared"
+) -> tuple[AnyArray, Floats | None, str]:
+    """Values, weights (0 where the target is missing; None where it never is), and the task.
+
+    loss: that was asked for, and may say which task it is.
+    """
     table.check_names([name])
     values, weights = known_targets(table, name)
     known = values if weights is None else values[weights > 0]
-    if values.dtype.kind == "U" and task != "classification":
+    if values.dtype.kind == "U" and asked_task(task, loss) != "classification":
         _check_strays(known, name)
-    task = task_of(values, task, name)
+    task = task_of(values, task, name, loss)
     different = np.unique(known)
     if len(different) < 2:
         raise ValueError(
@@ -91,7 +96,7 @@ def sampled_places(rows: Rows, weights: Floats | None, count: int, seed: int) ->
     return np.flatnonzero(chosen)[:count]
 
 
-def task_of(values: AnyArray, task: str, name: str) -> str:
+def task_of(values: AnyArray, task: str, name: str, loss: str = "squared") -> str:
     """Classification for text, booleans and few whole numbers; regression for other numbers.
 
     >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
@@ -99,11 +104,15 @@ def task_of(values: AnyArray, task: str, name: str) -> str:
     """
     if task not in TASKS:
         raise ValueError(f"--task {task!r}: need one of {', '.join(TASKS)}.")
-    number = values.dtype.kind in "fiu"
+    number, asked = values.dtype.kind in "fiu", task
+    task = asked_task(task, loss)
     if task == "regression" and not number:
+        who = "regression" if task == asked else f"--loss {loss}"
+        what = "--task classification" if task == asked else "another loss, such as logistic,"
         raise ValueError(
             f"The target {name!r} holds {'text' if values.dtype.kind == 'U' else 'booleans'}, "
-            f"such as {values.tolist()[0]!r}: regression needs numbers. Give --task classification."
+            f"such as {values.tolist()[0]!r}: {who} needs numbers. Name another column with "
+            f"--target, or give {what} for classes."
         )
     if task != "auto":
         return task

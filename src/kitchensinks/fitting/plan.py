@@ -121,8 +121,8 @@ class Plan:
     "stochastic", or "sums" for batches; space: "features", "span" of the rows, or "bins"; place:
     "here" or "dask".
 
-    >>> print(Plan("direct", "span", "here", "n = 50 < K = 400: the rows span fewer directions"))
-    direct in the span: n = 50 < K = 400: the rows span fewer directions
+    >>> print(Plan("direct", "span", "here", "n = 50 < 400 columns: there are fewer rows"))
+    direct in the span: n = 50 < 400 columns: there are fewer rows
     """
 
     solver: str
@@ -133,6 +133,10 @@ class Plan:
     def __str__(self) -> str:
         where = " on Dask" if self.place == "dask" else ""
         return f"{self.solver} in the {self.space}{where}: {self.reason}"
+
+
+# The plan of rows that came in batches, or to several workers.
+SUMS = Plan("sums", "features", "here", "batches are summed, and any split gives the same sums")
 
 
 def gram_bytes(n_columns: int) -> float:
@@ -157,7 +161,7 @@ def make_plan(shape: Sizes, settings: Settings) -> Plan:
     >>> from kitchensinks.problem.losses import LOSSES
     >>> settings = Settings(LOSSES["squared"], "auto", None, True, 1e-3, 200, "auto", 0)
     >>> print(make_plan(Sizes(10_000, 500, False, 4e7, 1e9, 8), settings))
-    direct in the features: K = 500 ≤ n = 10,000: the Gram is the smaller matrix
+    direct in the features: 500 columns ≤ n = 10,000: the Gram is the smaller matrix
     """
     _check_sparse(shape, settings)
     plan = _planned(shape, settings)
@@ -320,8 +324,7 @@ def _of_stream(shape: Sizes, settings: Settings) -> Plan:
             f"partial_fit sums a Gram matrix, and the basis has {shape.n_columns} columns here: at "
             f"most {SUMMED_SPARSE}. Use fewer components, or fit all rows at once."
         )
-    reason = "batches are summed, and any split gives the same sums"
-    return Plan("sums", "features", "here", reason)
+    return SUMS
 
 
 def _on_dask(shape: Sizes, settings: Settings) -> Plan:
@@ -345,12 +348,12 @@ def _on_dask(shape: Sizes, settings: Settings) -> Plan:
 
 def _gram_reason(n_rows: int, n_columns: int, span: bool, settings: Settings) -> str:
     if span:
-        return f"n = {n_rows:,} < K = {n_columns:,}: the rows span fewer directions"
+        return f"n = {n_rows:,} < {n_columns:,} columns: the rows span fewer directions"
     if n_rows < n_columns:
         ball = isinstance(settings.constraint, SupBall)
         why = "the ball is tied to the features" if ball else "the features are sparse"
-        return f"n = {n_rows:,} < K = {n_columns:,}, but {why}"
-    return f"K = {n_columns:,} ≤ n = {n_rows:,}: the Gram is the smaller matrix"
+        return f"n = {n_rows:,} < {n_columns:,} columns, but {why}"
+    return f"{n_columns:,} columns ≤ n = {n_rows:,}: the Gram is the smaller matrix"
 
 
 def _too_large(shape: Sizes, settings: Settings) -> str:

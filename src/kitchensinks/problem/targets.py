@@ -21,7 +21,7 @@ from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import power_of_two
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.tables.arrays import advice, check_targets, with_nan, words_among
+from kitchensinks.tables.arrays import advice, check_targets, listed, with_nan, words_among
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -189,7 +189,7 @@ def _plain_labels(y: Any) -> Any:
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", np.dtype(object))
     if np.dtype(kind).kind in "biu" and not y.isna().any():
         return y.to_numpy(dtype=kind)
-    given = np.asarray(y)
+    given = np.asarray(y := listed(y))
     if given.dtype == object:
         # NaN does not equal itself; None and the NA of pandas have a type of their own.
         missing = [

@@ -19,6 +19,7 @@ from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import AnyArray, Matrix, Seed
 from kitchensinks.numerics.threads import check_jobs
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
 from kitchensinks.problem.targets import (
@@ -148,6 +149,12 @@ class Spec:
         if count > 2 and loss.for_many_classes is not None:
             loss = get_loss(loss.for_many_classes)
         classes = Classes.learn(summary, loss, self.class_weight, given)
+        empty = summary.labels[summary.weights == 0.0].tolist()
+        if given is None and empty and summary.weights.any():
+            warn(
+                f"All rows of the classes {empty} have a weight of zero: predict_proba gives them "
+                "about 0. Leave these rows out, or give some of them a weight."
+            )
         return replace(self, loss=loss, targets=classes)
 
     def encode(self, rows: Matrix, y: AnyArray, weights: Array | None) -> Batch:
