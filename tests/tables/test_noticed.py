@@ -95,9 +95,9 @@ def test_small_tables_and_single_columns_stay():
 
 def test_decimal_commas_are_told():
     frame = FRAME.assign(price=[f"{k % 97},{k % 10}" for k in range(N)])
-    with pytest.warns(UserWarning, match="decimal commas are taken as text, in 'price'"):
+    with pytest.warns(UserWarning, match="Numbers with commas .* taken as text, in 'price'"):
         Columns.learn(open_table(frame))
-    with pytest.raises(ValueError, match=r"'price' holds.*decimal commas, such as '0,0'"):
+    with pytest.raises(ValueError, match=r"'price' holds.*commas .*, such as '0,0'"):
         read_target(open_table(frame), "price", "auto")
 
 
@@ -219,3 +219,20 @@ def test_dates_of_which_some_have_a_zone_are_told(zones, count):
         recipe = ks.Columns.learn(ks.open_table(pd.DataFrame({"when": words, "a": 0.5})))
     assert ["30 of 60 have a time zone" in str(one.message) for one in told] == [True] * count
     assert type(recipe.encoders[0]).__name__ == ("Text" if count else "Date")
+
+
+@pytest.mark.parametrize("words", ["{:.1f}%", "${:,.2f}", "{:,.0f}"])
+def test_numbers_with_signs_and_separators_are_told(words):
+    frame = FRAME.assign(price=[words.format(1234.5 * k) for k in range(N)])
+    with pytest.warns(UserWarning, match="taken as text, in 'price': write them as 1234.5"):
+        Columns.learn(open_table(frame))
+    with pytest.raises(ValueError, match="'price' holds numbers with commas or signs"):
+        read_target(open_table(frame), "price", "auto")
+
+
+def test_a_target_of_words_that_hardly_repeat_has_no_classes():
+    frame = FRAME.assign(name=[f"name {k // 2 * 2 if k < 200 else k}" for k in range(N)])[:100]
+    assert read_target(open_table(frame), "name", "auto")[2] == "classification"
+    frame = FRAME.assign(name=[f"name {k}" for k in range(N)])[:100]
+    with pytest.raises(ValueError, match="100 different values in 100 rows, too many"):
+        read_target(open_table(frame), "name", "auto")

@@ -32,9 +32,9 @@ from kitchensinks.tables.encoders import (
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.named import FROM_DTYPE, columns_named
 from kitchensinks.tables.noticed import (
+    as_text,
     date_format,
     tell_empty,
-    with_commas,
     without_identifiers,
 )
 from kitchensinks.tables.table import Table, digest
@@ -131,9 +131,9 @@ class Columns:
         chosen = columns_named(categories, names)
         kinds |= {name: _chosen_kind(table, name) for name in chosen}
         kinds, formats = _decided(kinds, sample)
-        commas = with_commas(sample, kinds, chosen)
+        odd = as_text(sample, kinds, chosen)
         if identifiers is not True:
-            kept = commas.union(chosen, _named(identifiers, table))
+            kept = odd.union(chosen, _named(identifiers, table))
             names = without_identifiers(sample, kinds, kept)
         known = {name: kinds[name] for name in names if kinds[name] != "null"}
         encoders = _learn_each(known, sample, formats, seed)
