@@ -498,3 +498,8 @@ def test_a_class_without_weight_is_told():
         model.fit(XR[:40], y, sample_weight=y != "c")
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.predict_proba(XR[:40])[:, 2].max() < 0.1
+
+
+def test_several_labels_a_row_are_told_of_a_classifier_for_each():
+    with pytest.raises(ValueError, match=r"got an array of shape \(40, 2\).*MultiOutputClassifier"):
+        ks.KitchenSinkClassifier(ks.Fourier(), 5).fit(XR[:40], np.eye(2)[np.arange(40) % 2])

@@ -160,6 +160,11 @@ def label_advice(y: Any) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
+        if str(error).startswith("y should be a 1d array"):
+            raise ValueError(
+                f"{error} A classifier learns one label a row: fit one for each output, as "
+                "sklearn.multioutput.MultiOutputClassifier does."
+            ) from None
         # Labels are sorted, and text and numbers have no order.
         if not str(error).startswith(("Unknown label type", "'<' not supported")):
             raise
