@@ -503,3 +503,21 @@ def test_a_class_without_weight_is_told():
 def test_several_labels_a_row_are_told_of_a_classifier_for_each():
     with pytest.raises(ValueError, match=r"got an array of shape \(40, 2\).*MultiOutputClassifier"):
         ks.KitchenSinkClassifier(ks.Fourier(), 5).fit(XR[:40], np.eye(2)[np.arange(40) % 2])
+
+
+def test_classes_of_mixed_types_are_refused():
+    with pytest.raises(ValueError, match="classes holds text, and 1 of its 3 labels is numbers"):
+        ks.KitchenSinkClassifier(ks.Fourier(), 5).partial_fit(
+            XR[:40], ["a", "b"] * 20, classes=["a", "b", 3]
+        )
+
+
+def test_missing_targets_of_streams_and_reports_are_counted():
+    for y in (np.where(np.arange(40) < 3, np.nan, 1.0), [None] * 3 + [1.0] * 37):
+        with pytest.raises(ValueError, match="the target is missing in 3 of 40 rows"):
+            ks.StreamingRidgeCV().fit(XR[:40], y)
+    words = np.array(["a", "b"] * 20, dtype=object)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), 5, random_state=0).fit(XR[:40], words)
+    words[:3] = None
+    with pytest.raises(ValueError, match="the target is missing in 3 of 40 rows"):
+        model.report(XR[:40], words, compare=False)

@@ -183,7 +183,7 @@ def _refuse_missing(missing: Bools) -> None:
         )
 
 
-def _plain_labels(y: Any) -> Any:
+def plain_labels(y: Any) -> Any:
     """Labels of NumPy's own types; an error where one of them is missing."""
     # Of pandas: whole numbers and booleans that may be missing would become decimal numbers.
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", np.dtype(object))
@@ -249,7 +249,7 @@ class Classes:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         check_targets(y)
-        y = column_or_1d(_plain_labels(y), warn=True)
+        y = column_or_1d(plain_labels(y), warn=True)
         if y.dtype.kind == "f":
             _refuse_missing(np.isnan(y))
         with advice(rows=y, name="y"):

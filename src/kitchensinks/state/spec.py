@@ -31,6 +31,7 @@ from kitchensinks.problem.targets import (
     Targets,
     TargetSizes,
 )
+from kitchensinks.tables.arrays import label_advice
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.named import check_categories
@@ -145,6 +146,9 @@ class Spec:
             numbers = Numbers.learn(summary, self.fit_intercept, loss)
             return replace(self, loss=loss, targets=numbers)
         assert isinstance(summary, ClassCounts)
+        if given is not None:
+            with label_advice(given, "classes"):
+                given = Classes.check(given)
         loss, count = self.loss, len(summary.labels if given is None else np.unique(given))
         if count > 2 and loss.for_many_classes is not None:
             loss = get_loss(loss.for_many_classes)
