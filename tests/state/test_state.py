@@ -138,6 +138,9 @@ def test_a_pickle_of_another_version_is_refused(monkeypatch):
     model = ks.KitchenSinkRegressor(ks.Fourier(), 5, random_state=0).fit(np.eye(9), np.arange(9.0))
     held = pickle.dumps(model)
     np.testing.assert_array_equal(pickle.loads(held).predict(np.eye(9)), model.predict(np.eye(9)))
+    features = copy.copy(model.law_.features)
     monkeypatch.setattr(ks, "__version__", "99.0")
     with pytest.raises(ValueError, match=r"by kitchensinks .*, and this is 99\.0.*Fit again"):
         pickle.loads(held)
+    with pytest.raises(ValueError, match="made by kitchensinks before its release"):
+        features.__setstate__({})

@@ -165,7 +165,7 @@ class Frozen:
         return known | {_VERSION: kitchensinks.__version__}
 
     def __setstate__(self, known: dict[str, Any]) -> None:
-        made = known.pop(_VERSION, "an earlier version")
+        made = known.pop(_VERSION, "before its release")
         if made != kitchensinks.__version__:
             raise ValueError(
                 f"This pickle was made by kitchensinks {made}, and this is "
