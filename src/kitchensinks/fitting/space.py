@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
-from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import SAMPLE_ROWS
 from kitchensinks.numerics.arrays import Arrays, Block, DType, Matrix, Part
 from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words
