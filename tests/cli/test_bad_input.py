@@ -136,7 +136,7 @@ def test_decimal_commas_and_identifiers_are_told_in_lines_of_their_own(sinks, tm
     code, _, said = sinks(*fit(path, "y", tmp_path, "--components", "10"))
     assert code == 0, said
     notes = [line for line in said.splitlines() if line.startswith("Note: ")]
-    assert sum("decimal commas are taken as text, in 'width'" in line for line in notes) == 1
+    assert sum("are taken as text, in 'width'" in line for line in notes) == 1
     (names,) = [line for line in notes if "as row identifiers: 'row'" in line]
     assert "with --drop" in names
     assert "the column of times with --time." in names
@@ -292,7 +292,7 @@ def test_a_model_file_that_cannot_be_read(verb, harm, refused, workshop, tmp_pat
         "predict": [workshop / "test.csv", "--out", tmp_path / "out.csv"],
         "score": [workshop / "test.csv"],
         "info": [],
-        "export": ["--onnx", tmp_path / "out.onnx"],
+        "export": ["--out", tmp_path / "out.onnx"],
     }[verb]
     said = refused(verb, path, *more)
     assert "model.sinks" in said
@@ -329,7 +329,7 @@ def test_no_verb_replaces_the_model_that_it_reads_and_all_replace_other_files(
     for path in (model, page):
         path.write_bytes((workshop / "kind.sinks").read_bytes())
     before, same = model.read_bytes(), "is the model that is read: write to another file"
-    assert same in refused("export", model, "--onnx", model)
+    assert same in refused("export", model, "--out", model)
     assert same in refused("predict", model, data, "--out", model)
     assert same in refused("report", page, data, "--out", page)
     assert model.read_bytes() == page.read_bytes() == before
@@ -365,7 +365,7 @@ def test_an_output_path_is_checked_before_the_work(verb, place, refused, worksho
     arguments = {
         "fit": ["fit", data, "-t", "kind", "--out", path],
         "predict": ["predict", model, data, "--out", path],
-        "export": ["export", model, "--onnx", path],
+        "export": ["export", model, "--out", path],
         "compare": ["compare", data, "-t", "kind", "--out", path],
     }[verb]
     said = refused(*arguments)
@@ -448,3 +448,12 @@ def test_a_classifier_is_not_scored_by_a_column_of_something_else(refused, works
     said = refused("score", workshop / "kind.sinks", workshop / "test.csv", "--target", other)
     assert f"Column '{other}' holds values such as" in said
     assert "Name the column of the true values" in said
+
+
+def test_text_under_a_loss_of_numbers_is_told_of_other_losses(refused, workshop, tmp_path):
+    said = refused(
+        "fit", workshop / "train.csv", "-t", "kind", "--loss", "poisson", "--out", tmp_path / "m"
+    )
+    assert "--loss poisson needs numbers" in said
+    assert "another loss, such as logistic" in said
+    assert "--task" not in said

@@ -176,7 +176,7 @@ def test_other_verbs_with_any_words(examples, workshop, tmp_path):
         ["score", model, test, "--target={}"],
         ["score", model, test, "--threads={}"],
         ["info", "{}"],
-        ["export", "{}", "--onnx", str(tmp_path / "m.onnx")],
+        ["export", "{}", "--out", str(tmp_path / "m.onnx")],
         ["datasets", "{}"],
         ["reproduce", "{}"],
         ["{}", test],

@@ -103,3 +103,14 @@ def test_models_are_compared_on_rows_that_come_later_or_on_other_groups(
             ]
             assert not shops[0] & shops[1]
             assert len(shops[0] | shops[1]) > 5
+
+
+def test_rows_without_a_group_or_a_time_are_fitted(sinks, sales, tmp_path):
+    lines = sales.read_text().splitlines()
+    gaps = [line if k % 9 else ",," + line.split(",", 2)[2] for k, line in enumerate(lines[1:])]
+    path = tmp_path / "gaps.csv"
+    path.write_text("\n".join([lines[0], *gaps]) + "\n")
+    for option, column, what in (("--time", "date", "the last"), ("--groups", "shop", "groups")):
+        _, model = fitted(sinks, path, tmp_path, option, column)
+        held = [one.what for one in model.law_.record.trials if one.stage == "split"]
+        assert what in held[0]

@@ -108,7 +108,7 @@ def test_the_standard_output_holds_one_thing(sinks, workshop, tmp_path, monkeypa
     code, out, said = sinks("predict", model, test, "--out", "-", "--json")
     assert (code, out) == (2, "")
     assert "--json and --out -" in said
-    for verb in (["export", model, "--onnx", "-"], ["report", model, test, "--out", "-"]):
+    for verb in (["export", model, "--out", "-"], ["report", model, test, "--out", "-"]):
         code, _, said = sinks(*verb)
         assert code == 2
         assert "need the name of a file" in said

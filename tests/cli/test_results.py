@@ -326,7 +326,7 @@ def test_an_exported_model_answers_as_the_command(sinks, workshop, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     path = tmp_path / "m.onnx"
-    code, _, said = sinks("export", workshop / "kind.sinks", "--onnx", path)
+    code, _, said = sinks("export", workshop / "kind.sinks", "--out", path)
     assert code == 0, said
     assert "seconds since 1970" in said
     session = onnxruntime.InferenceSession(path)

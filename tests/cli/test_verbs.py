@@ -26,7 +26,7 @@ def arguments_of(verb, workshop, folder):
         "score": ["score", model, test],
         "info": ["info", model],
         "report": ["report", model, test, "--out", folder / "report.html"],
-        "export": ["export", model, "--onnx", folder / "model.onnx"],
+        "export": ["export", model, "--out", folder / "model.onnx"],
         "compare": [
             *("compare", train, "-t", "kind", "--drop", "price", "--rows", "120"),
             *("--components", "20", "--out", folder / "a.png"),

@@ -469,3 +469,55 @@ def test_messages_do_not_repeat_all_rows():
     with pytest.raises(ValueError, match=r"pandas.DataFrame\(X\)") as caught:
         ks.KitchenSinkRegressor(ks.Fourier(), 10).fit(rows, np.arange(1000.0))
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("labels", [[1, "a"], [True, "a"], ["a", 2.5], ("a", 1)])
+def test_lists_of_mixed_labels_are_refused(labels):
+    """NumPy would make text of them without a word, and a class "nan" of a missing one."""
+    y, kind = type(labels)([*labels] * 20), ks.KitchenSinkClassifier(ks.Fourier(), 5)
+    with pytest.raises(ValueError, match=r"need labels of one kind.*numpy\.array"):
+        kind.fit(XR[:40], y)
+    with pytest.raises(ValueError, match="the target is missing in 20 of 40 rows"):
+        kind.fit(XR[:40], ["a", float("nan")] * 20)
+    assert kind.fit(XR[:40], ["a", "b"] * 20).classes_.tolist() == ["a", "b"]
+
+
+def test_scores_say_which_targets_are_missing():
+    for kind, targets in missing_targets():
+        if np.ndim(targets) == 2:
+            targets = targets[:, 0]
+        known = np.where(np.arange(40) % 2, 1.0, 0.0)
+        model = kind(ks.Fourier(), 5, random_state=0).fit(XR[:40], known)
+        with pytest.raises(ValueError, match="the target is missing in"):
+            model.score(XR[:40], targets)
+
+
+def test_a_class_without_weight_is_told():
+    y, model = np.array(["a", "b", "c", "c"] * 10), ks.KitchenSinkClassifier(ks.Fourier(), 5)
+    with pytest.warns(UserWarning, match=r"All rows of the classes \['c'\] have a weight of zero"):
+        model.fit(XR[:40], y, sample_weight=y != "c")
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.predict_proba(XR[:40])[:, 2].max() < 0.1
+
+
+def test_several_labels_a_row_are_told_of_a_classifier_for_each():
+    with pytest.raises(ValueError, match=r"got an array of shape \(40, 2\).*MultiOutputClassifier"):
+        ks.KitchenSinkClassifier(ks.Fourier(), 5).fit(XR[:40], np.eye(2)[np.arange(40) % 2])
+
+
+def test_classes_of_mixed_types_are_refused():
+    with pytest.raises(ValueError, match="classes holds text, and 1 of its 3 labels is numbers"):
+        ks.KitchenSinkClassifier(ks.Fourier(), 5).partial_fit(
+            XR[:40], ["a", "b"] * 20, classes=["a", "b", 3]
+        )
+
+
+def test_missing_targets_of_streams_and_reports_are_counted():
+    for y in (np.where(np.arange(40) < 3, np.nan, 1.0), [None] * 3 + [1.0] * 37):
+        with pytest.raises(ValueError, match="the target is missing in 3 of 40 rows"):
+            ks.StreamingRidgeCV().fit(XR[:40], y)
+    words = np.array(["a", "b"] * 20, dtype=object)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), 5, random_state=0).fit(XR[:40], words)
+    words[:3] = None
+    with pytest.raises(ValueError, match="the target is missing in 3 of 40 rows"):
+        model.report(XR[:40], words, compare=False)

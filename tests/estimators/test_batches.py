@@ -486,3 +486,12 @@ def test_rows_without_weight_do_not_count_in_the_ridge_of_later_batches(counted)
     model = ks.KitchenSinkRegressor(learned, random_state=0).fit(rows, targets, weights)
     model.partial_fit(rows[:10], targets[:10])
     np.testing.assert_allclose(model.alpha_, model.law_.ridge / (counted + 10), rtol=1e-12)
+
+
+def test_the_plan_after_more_rows_is_that_of_sums():
+    """Its reason no longer counts the rows of the fit."""
+    one = ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0).fit(np.eye(30), np.arange(30.0))
+    other = copy.deepcopy(one)
+    assert "n = 30" in str(one.plan_)
+    assert one.merge(other).plan_.solver == other.partial_fit(np.eye(30), np.ones(30)).plan_.solver
+    assert "n = " not in str(one.plan_)

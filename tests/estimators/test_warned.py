@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -123,3 +123,20 @@ def test_a_thread_without_a_line_of_the_user(told):
     thread.start()
     thread.join()
     assert [(str(one.message), one.category) for one in told] == [("From a thread", RuntimeWarning)]
+
+
+def test_folds_that_differ_in_numbers_tell_once():
+    """scikit-learn resets Python's memory of warnings in each fold."""
+    rows, days = X[:, :1] / 10, np.arange(300.0)[:, None]
+    model = ks.KitchenSinkRegressor(n_components=20, **FIXED)
+    search = GridSearchCV(model, {"alpha": [1e-3, 1e-1]}, cv=TimeSeriesSplit(4))
+    for action, count in (("default", 1), ("always", 9)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter(action)
+            for _ in range(1 if action == "always" else 3):
+                search.fit(np.hstack([days, rows]), NUMBERS)
+            search.predict(np.hstack([days + 300, rows]))
+        texts = [str(one.message) for one in told]
+        assert all("of 60 rows are outside" in text for text in texts[: count - 1])
+        assert len(texts) == (2 if action == "default" else 9), texts
+        assert {one.filename for one in told} == {__file__}

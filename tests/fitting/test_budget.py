@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.fitting.plan import Sizes, make_plan
+from kitchensinks.fitting.plan import make_plan
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.law.candidates import affordable
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.task import LearningRows

@@ -244,7 +244,7 @@ def test_every_loss_and_ball_on_many_sparse_columns(loss, constraint, monkeypatc
     model, X, y = binned(loss, constraint=constraint, tol=5e-2 if slow else 1e-3, **options)
     X, y = X[:400], y[:400].astype(float)
     monkeypatch.setattr("kitchensinks.fitting.plan.SPAN_ROWS", 0)
-    monkeypatch.setattr("kitchensinks.fitting.plan.DENSE_COLUMNS", 30)
+    monkeypatch.setattr("kitchensinks.fitting.sizes.DENSE_COLUMNS", 30)
     model.set_params(n_components=5, basis=ks.Binning(gamma=0.2)).fit(X, y)
     assert "(sparse)" in model.solver_
     assert model.converged_

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.fitting.plan import Plan, Sizes, gram_bytes, make_plan
+from kitchensinks.fitting.plan import Plan, make_plan
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes, gram_bytes
 from kitchensinks.problem.losses import LOSSES
 
 MANY = Sizes(10_000, 500, False, 4e7, 1e10, 8)
@@ -186,9 +187,9 @@ def test_what_cannot_be_done_is_said(shape, asked, message):
 
 
 def test_sizes_in_the_reason_are_those_of_the_shape():
-    assert make_plan(MANY, settings()).reason.startswith("K = 500 ≤ n = 10,000")
+    assert make_plan(MANY, settings()).reason.startswith("500 columns ≤ n = 10,000")
     few = make_plan(replace(MANY, n_rows=400), settings()).reason
-    assert few == "n = 400 < K = 500: the rows span fewer directions"
+    assert few == "n = 400 < 500 columns: the rows span fewer directions"
     large = make_plan(replace(MANY, memory=1e6), settings()).reason
     assert f"{gram_bytes(500) / 1e9:.3g} GB" in large
     # In the span, it is not the Gram of the features that is too large.
@@ -203,4 +204,4 @@ def test_a_model_prints_its_plan():
     X, y = ks.datasets.make_annulus(300, random_state=0)
     model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20, random_state=0).fit(X, y)
     assert isinstance(model.plan_, Plan)
-    assert str(model.plan_).startswith("direct in the features: K = 20 ≤ n = 300")
+    assert str(model.plan_).startswith("direct in the features: 20 columns ≤ n = 300")

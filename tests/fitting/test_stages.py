@@ -6,7 +6,7 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.run import fit_features
+from kitchensinks.fitting.run import RUNS, Task
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.problem.losses import LOSSES
@@ -53,7 +53,8 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     basis = ks.Union([first, last], shares=[30.0, 12.0])
     frozen = Frozen(None, basis, 5, 3, 42, np.dtype(np.float64)).with_learned(rows)
     batch = Batch(rows, targets, weights)
-    plan, fit = fit_features(FeatureBlocks(rows, frozen, 1e9), batch, settings())
+    task = Task.of(FeatureBlocks(rows, frozen, 1e9), batch, settings())
+    plan, fit = RUNS[task.plan.solver](task)
     assert plan.solver == "stages"
     assert fit.solution.converged
     parts = list(frozen.draw.theta["parts"].parts.values())

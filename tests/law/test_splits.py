@@ -448,3 +448,13 @@ def test_rows_in_the_gap_of_a_splitter_say_nothing_of_a_law_of_few_rows():
         law = ks.KitchenSinkRegressor(basis, random_state=0).fit(rows, given).law_
         errors.append([one.error for one in law.record.trials if one.stage != "trend"])
     np.testing.assert_allclose(errors[1], errors[0], rtol=1e-9)
+
+
+def test_groups_and_times_that_are_all_missing_are_refused_and_dates_with_gaps_are_no_order():
+    table, y = frame()
+    for what, name in (("groups", "who"), ("time", "when")):
+        model = ks.KitchenSinkRegressor(ks.Learned(**{what: name}), random_state=0)
+        with pytest.raises(ValueError, match=f"{what}='{name}' is missing in every row"):
+            model.fit(table.assign(**{name: None}), y)
+    gaps = ks.open_table(table.assign(when=table["when"].mask(np.arange(len(table)) % 10 == 5)))
+    assert order_of(ks.Learned(), ks.Rows(gaps, ks.Columns.learn(gaps))) == NO_ORDER

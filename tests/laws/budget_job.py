@@ -30,7 +30,7 @@ SOURCES = ["array", "float64", "sparse", "frame", "parquet", "csv", "csv.gz", "n
 
 
 def options(name):
-    """The estimator's parameters for a solver, by the name that its plan has for it."""
+    """The estimator's parameters for a kind of fit."""
     budget = f"{BUDGET // 10**6}MB"
 
     def solver(one="auto", **more):

@@ -10,8 +10,9 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting import plan
-from kitchensinks.fitting.plan import Sizes, make_plan
+from kitchensinks.fitting.plan import make_plan
 from kitchensinks.fitting.run import RUNS
+from kitchensinks.fitting.sizes import Sizes
 from tests.catalogue import build
 
 # Every solver of a plan, and how the name of its solutions begins.

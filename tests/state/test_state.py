@@ -132,3 +132,15 @@ def test_functions_with_other_constants_are_other_fits():
     others = [waves(3.5), waves(2.5, 1.0), lambda x: np.cos(2 * x), lambda x: np.cos(3 * x)]
     others += [lambda x: [k + 1 for k in x], lambda x: [k + 2 for k in x], lambda x, k=2: x]
     assert len({same[0], *map(_plain, others)}) == 1 + len(others)
+
+
+def test_a_pickle_of_another_version_is_refused(monkeypatch):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 5, random_state=0).fit(np.eye(9), np.arange(9.0))
+    held = pickle.dumps(model)
+    np.testing.assert_array_equal(pickle.loads(held).predict(np.eye(9)), model.predict(np.eye(9)))
+    features = copy.copy(model.law_.features)
+    monkeypatch.setattr(ks, "__version__", "99.0")
+    with pytest.raises(ValueError, match=r"by kitchensinks .*, and this is 99\.0.*Fit again"):
+        pickle.loads(held)
+    with pytest.raises(ValueError, match="made by kitchensinks before its release"):
+        features.__setstate__({})

@@ -95,9 +95,9 @@ def test_small_tables_and_single_columns_stay():
 
 def test_decimal_commas_are_told():
     frame = FRAME.assign(price=[f"{k % 97},{k % 10}" for k in range(N)])
-    with pytest.warns(UserWarning, match="decimal commas are taken as text, in 'price'"):
+    with pytest.warns(UserWarning, match="Numbers with commas .* taken as text, in 'price'"):
         Columns.learn(open_table(frame))
-    with pytest.raises(ValueError, match=r"'price' holds.*decimal commas, such as '0,0'"):
+    with pytest.raises(ValueError, match=r"'price' holds.*commas .*, such as '0,0'"):
         read_target(open_table(frame), "price", "auto")
 
 
@@ -171,10 +171,9 @@ def test_a_stray_word_among_different_numbers_is_told_with_their_being_left_out(
         (with_words("?", "NULL", "N/A", "", None), {}),
         (with_words(*["unknown"] * 31), {}),
         ([None] * (N - 20) + ["7"] * 19 + ["unknown"], {}),
-        ([None] * N, {}),
         (["2020-05-31", "2021-06-30"] * (N // 2), {}),
     ],
-    ids=["names", "declared", "category", "missing", "many", "short", "empty", "dates"],
+    ids=["names", "declared", "category", "missing", "many", "short", "dates"],
 )
 def test_other_columns_of_words_are_not_told(values, options):
     assert told(FRAME.assign(area=values), **options)[0] == []
@@ -192,3 +191,48 @@ def test_the_share_and_the_number_of_values_that_are_told_of():
     assert "19,999 of 20,000 values looked at, 99.9 %" in nearly_numbers(
         pa.array(["7"] * 19_999 + ["-"])
     )
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+def test_columns_without_any_value_are_told(as_frame, words):
+    """Once, whether the recipe is that of a frame with words, of one of numbers or of an array."""
+    frame = pd.DataFrame({"a": np.arange(60.0) ** 2, "b": np.nan, "c": np.nan})
+    if words:
+        frame["d"] = pd.Series(["u", "v"] * 30)
+    rows = frame if as_frame or words else frame.to_numpy()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0).fit(rows, np.arange(60.0))
+    named = "'b', 'c'" if as_frame or words else "1, 2"
+    assert [str(one.message).partition(". ")[0] for one in told] == [
+        f"Columns without any value are left out: {named}"
+    ]
+
+
+@pytest.mark.parametrize(("zones", "count"), [(["+02:00", ""], 1), (["+02:00"], 0), ([""], 0)])
+def test_dates_of_which_some_have_a_zone_are_told(zones, count):
+    moments = pd.date_range("2024", periods=60, freq="h").strftime("%Y-%m-%dT%H:%M:%S")
+    words = [moment + zones[place % len(zones)] for place, moment in enumerate(moments)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        recipe = ks.Columns.learn(ks.open_table(pd.DataFrame({"when": words, "a": 0.5})))
+    assert ["30 of 60 have a time zone" in str(one.message) for one in told] == [True] * count
+    assert type(recipe.encoders[0]).__name__ == ("Text" if count else "Date")
+
+
+@pytest.mark.parametrize("words", ["{:.1f}%", "${:,.2f}", "{:,.0f}"])
+def test_numbers_with_signs_and_separators_are_told(words):
+    frame = FRAME.assign(price=[words.format(1234.5 * k) for k in range(N)])
+    with pytest.warns(UserWarning, match="taken as text, in 'price': write them as 1234.5"):
+        Columns.learn(open_table(frame))
+    with pytest.raises(ValueError, match="'price' holds numbers with commas or signs"):
+        read_target(open_table(frame), "price", "auto")
+
+
+def test_a_target_of_words_that_hardly_repeat_has_no_classes():
+    frame = FRAME.assign(name=[f"name {k // 2 * 2 if k < 200 else k}" for k in range(N)])[:100]
+    assert read_target(open_table(frame), "name", "auto")[2] == "classification"
+    frame = FRAME.assign(name=[f"name {k}" for k in range(N)])[:100]
+    with pytest.raises(ValueError, match="100 different values in 100 rows, too many"):
+        read_target(open_table(frame), "name", "auto")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.cli.fit import Step
-from kitchensinks.cli.targets import asked_task, task_of
+from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
 from kitchensinks.estimators.base import KitchenSink
@@ -68,7 +68,7 @@ class ClusterSource:
         few = table.sample(frac=share, random_state=options.seed).compute()
         number = few[options.target].dtype.kind in "fiub"
         targets = few[options.target].to_numpy(dtype=None if number else str)
-        task = task_of(targets, asked_task(options.task, options.loss), options.target)
+        task = task_of(targets, options.task, options.target, options.loss)
         return cls(options, task, n_rows, table, few, address)
 
     @cached_property

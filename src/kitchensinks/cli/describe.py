@@ -121,7 +121,7 @@ def export(options: Export, terminal: Terminal) -> Facts:
     from kitchensinks.files.model import load
     from kitchensinks.files.onnx import to_onnx
 
-    onnx = writable(options.onnx)
+    onnx = writable(options.out)
     keeps_inputs(onnx, model=options.model)
     model = load(options.model)
     columns, width = model.columns_, model.n_features_in_

@@ -21,7 +21,7 @@ from kitchensinks.cli.options import (
 )
 from kitchensinks.cli.pipes import is_pipe, opened_table, whole_file
 from kitchensinks.cli.scoring import score_blocks
-from kitchensinks.cli.targets import asked_task, read_target
+from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit, Training
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
@@ -289,9 +289,7 @@ class FileSource:
     def opened(cls, options: Fit, terminal: Terminal) -> Iterator["FileSource"]:
         """The rows that the options name, as long as the standard input is kept."""
         with opened_table(options.data, options.skip_bad_rows) as table:
-            targets, weights, task = read_target(
-                table, options.target, asked_task(options.task, options.loss)
-            )
+            targets, weights, task = read_target(table, options.target, options.task, options.loss)
             yield cls(options, task, table.n_rows, table, targets, weights, terminal)
 
     @cached_property

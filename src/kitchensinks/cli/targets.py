@@ -10,16 +10,17 @@ from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrays import FROM_0
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import lowest_keys, row_keys
-from kitchensinks.tables.noticed import has_commas, stray_words
+from kitchensinks.tables.noticed import oddly_written, stray_words
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows, known_targets
 
 TASKS = ("auto", "classification", "regression")
 # Whole numbers with more distinct values than this are a quantity and not labels.
 _MOST_LABELS = 20
-# Rows that are looked at for decimal commas.
+# Rows that are looked at for oddly written numbers.
 _LOOKED = 1000
-# Text with more distinct values than this, and than a tenth of the rows, is no label.
+# Text with more distinct values than this, and than a tenth of the rows, is no label; nor is it
+# with more than half of them, unless it was named as one.
 _MOST_CLASSES = 1000
 
 
@@ -29,14 +30,19 @@ def asked_task(task: str, loss: str) -> str:
     return "regression" if task == "auto" and found and found.tasks == ("regression",) else task
 
 
-def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | None, str]:
-    """Values, weights (0 where the target is missing; None where it never is), and the task."""
+def read_target(
+    table: Table, name: str, task: str, loss: str = "squared"
+) -> tuple[AnyArray, Floats | None, str]:
+    """Values, weights (0 where the target is missing; None where it never is), and the task.
+
+    loss: that was asked for, and may say which task it is.
+    """
     table.check_names([name])
     values, weights = known_targets(table, name)
     known = values if weights is None else values[weights > 0]
-    if values.dtype.kind == "U" and task != "classification":
+    if values.dtype.kind == "U" and asked_task(task, loss) != "classification":
         _check_strays(known, name)
-    task = task_of(values, task, name)
+    asked, task = task, task_of(values, task, name, loss)
     different = np.unique(known)
     if len(different) < 2:
         raise ValueError(
@@ -48,16 +54,20 @@ def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | 
         if not np.isfinite(numbers).all():
             raise ValueError(f"The target {name!r} has infinite values: replace them.")
         return numbers, weights, task
-    if len(different) > max(_MOST_CLASSES, len(known) // 10):
+    most = max(_MOST_CLASSES, len(known) // 10)
+    if asked == "auto":
+        most = min(most, max(_MOST_LABELS, len(known) // 2))
+    if len(different) > most:
+        what = "write numbers as 1234.5" if values.dtype.kind == "U" else "give --task regression"
         raise ValueError(
             f"The target {name!r} has {len(different)} different values in {len(known)} rows, too "
-            "many to be classes. Name another column with --target, or give --task regression."
+            f"many to be classes. Name another column with --target, or {what}."
         )
     return values, weights, task
 
 
 def _check_strays(words: AnyArray, name: str) -> None:
-    """An error where a target of numbers is text because of a few words, or of decimal commas."""
+    """An error where a target of numbers is text because of a few words, or of commas and signs."""
     few, strays = len(np.unique(words)) <= _MOST_LABELS, stray_words(words)
     if few and strays:
         count = int(np.isin(words, strays).sum())
@@ -68,10 +78,10 @@ def _check_strays(words: AnyArray, name: str) -> None:
         )
     if few:
         return
-    if has_commas(pa.array(words[:_LOOKED].tolist())):
+    if oddly_written(pa.array(words[:_LOOKED].tolist())):
         raise ValueError(
-            f"The target {name!r} holds numbers with decimal commas, such as {str(words[0])!r}: "
-            "write them with points."
+            f"The target {name!r} holds numbers with commas or signs of money or percent, such "
+            f"as {str(words[0])!r}: write them as 1234.5."
         )
     if strays:
         row = int(np.flatnonzero(words == strays[0])[0])
@@ -91,7 +101,7 @@ def sampled_places(rows: Rows, weights: Floats | None, count: int, seed: int) ->
     return np.flatnonzero(chosen)[:count]
 
 
-def task_of(values: AnyArray, task: str, name: str) -> str:
+def task_of(values: AnyArray, task: str, name: str, loss: str = "squared") -> str:
     """Classification for text, booleans and few whole numbers; regression for other numbers.
 
     >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
@@ -99,11 +109,15 @@ def task_of(values: AnyArray, task: str, name: str) -> str:
     """
     if task not in TASKS:
         raise ValueError(f"--task {task!r}: need one of {', '.join(TASKS)}.")
-    number = values.dtype.kind in "fiu"
+    number, asked = values.dtype.kind in "fiu", task
+    task = asked_task(task, loss)
     if task == "regression" and not number:
+        who = "regression" if task == asked else f"--loss {loss}"
+        what = "--task classification" if task == asked else "another loss, such as logistic,"
         raise ValueError(
             f"The target {name!r} holds {'text' if values.dtype.kind == 'U' else 'booleans'}, "
-            f"such as {values.tolist()[0]!r}: regression needs numbers. Give --task classification."
+            f"such as {values.tolist()[0]!r}: {who} needs numbers. Name another column with "
+            f"--target, or give {what} for classes."
         )
     if task != "auto":
         return task

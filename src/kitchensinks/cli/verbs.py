@@ -188,10 +188,10 @@ class Export(Verb):
     """Write a model as ONNX. The file is checked against the model before it is kept."""
 
     module = "describe"
-    example = "sinks export model.sinks --onnx model.onnx"
+    example = "sinks export model.sinks --out model.onnx"
 
     model: Path = _MODEL
-    onnx: Path = _option(..., "The ONNX file to write.")
+    out: Path = _option(..., "The ONNX file to write.", "--out", "-o")
 
 
 class Compare(Training):

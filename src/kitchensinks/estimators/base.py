@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kitchensinks.estimators.inputs import (
     TakesSparse,
     check_columns,
+    checked_targets,
     known_rows,
     more_rows,
     table_targets,
@@ -371,18 +372,17 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             rows = known_rows(self, state, X)
             watch = Watch(state.model.scaler, rows.shape[0])
             answer = state.answer_rows(method, rows, watch)
-        if watch.many and not self._told_outside and not is_dask_dummy(X):
+        if watch.many.any() and not self._told_outside and not is_dask_dummy(X):
             self._told_outside = True
-            found = watch.found(state.columns, getattr(self, "feature_names_in_", None))
+            found = watch.found(state.columns, getattr(self, "feature_names_in_", None), many=True)
             warn(in_words(found, state.law.trend is not None))
         return answer
 
     def outside(self, X: Given) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions, except along the trend
-        line of the law (``law_.trend``), where it has one. Nothing is outside
-        with ``standardize=False``, which takes the columns as they come.
+        Values outside of the range count as its nearer edge in predictions, but for the trend line
+        of the law (``law_.trend``), if it has one. Nothing is outside with ``standardize=False``.
         """
         state = self._state()
         with threads(self.n_jobs):
@@ -410,7 +410,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                 f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets "
                 f"themselves, or a table, score(ks.open_table(X), {y!r})."
             )
-        return float(local(X, y, sample_weight))
+        return float(local(X, checked_targets(type(self._state().targets), y), sample_weight))
 
     def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
         """A report on the model, scored on rows with known targets, preferably not fitted ones.

@@ -74,6 +74,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     state_ : everything that the fit leaves, as one value.
     law_, plan_ : the law of the features with the record of how it was found; which solver ran, in
         which space, and why. Both print.
+    n_components_ : K, the number of draws; `plan_` counts their columns, which may be more.
     model_ : scaler, draw and weights; ``model_.scores(rows)`` predicts without checks.
     classes_ : the labels, sorted.
     solver_, objective_, gap_, converged_, n_iter_ : the solver that ran and its evidence:

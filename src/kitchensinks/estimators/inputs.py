@@ -18,7 +18,7 @@ from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
 from kitchensinks.numerics.arrays import AnyArray, Matrix, SampleWeight
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.targets import Batch
+from kitchensinks.problem.targets import Batch, Classes, Numbers
 from kitchensinks.state import Spec, State
 from kitchensinks.state.streams import Waiting
 from kitchensinks.tables.arrays import (
@@ -32,7 +32,7 @@ from kitchensinks.tables.arrays import (
 )
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
-from kitchensinks.tables.noticed import counts_rows
+from kitchensinks.tables.noticed import counts_rows, tell_empty
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.spelling import nearest
 from kitchensinks.tables.table import Table, check_schema, open_table
@@ -110,8 +110,7 @@ def training_inputs(
             del estimator.feature_names_in_
     else:
         rows = _checked_array(estimator, X, reset=True, scaled=spec.standardize)
-    with label_advice(y):
-        y = spec.kind.check(y)
+    y = checked_targets(spec.kind, y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
@@ -129,6 +128,12 @@ def training_inputs(
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
     return rows, y, weights, columns, known
+
+
+def checked_targets(kind: type[Classes] | type[Numbers], y: ArrayLike) -> AnyArray:
+    """Labels or numbers (n,) or (n, outputs), or an error."""
+    with label_advice(y):
+        return kind.check(y)
 
 
 def _opened(
@@ -174,6 +179,8 @@ def _array_inputs(estimator: "Readings", spec: Spec, batch: Batch, stream: bool)
     if sparse.issparse(array) or not np.isnan(array.min()):
         return array, y, weights, None, array
     columns = Columns.of_array(array if weights is None else array[weights > 0])
+    known = getattr(estimator, "feature_names_in_", range(array.shape[1]))
+    tell_empty(known, [known[place] for place in columns.given])
     return columns.of_rows(array), y, weights, columns, array
 
 
@@ -216,8 +223,7 @@ def more_rows(
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
     rows = known_rows(estimator, state, X)
-    with label_advice(y):
-        y = spec.kind.check(y)
+    y = checked_targets(spec.kind, y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows)
     return spec.encode(rows, y, weights)

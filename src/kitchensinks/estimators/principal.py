@@ -18,8 +18,8 @@ from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.features.scaling import Scaler
-from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
+from kitchensinks.fitting.sizes import gram_bytes
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, SampleWeight, Seed
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.moments import Moments

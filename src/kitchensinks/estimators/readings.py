@@ -54,7 +54,7 @@ class Readings(BaseEstimator):
     basis_ = reported(lambda s: s.law.features.basis, "The resolved basis.")
     scaler_ = reported(lambda s: s.law.features.scaler, "The scaler of the columns, or None.")
     seed_ = reported(lambda s: s.law.features.seed, "The seed that names the draw.")
-    n_components_ = reported(lambda s: s.law.features.n_components, "K, the number of draws.")
+    n_components_ = reported(lambda s: s.law.features.n_components, "K: draws, not columns.")
     moments_ = reported(lambda s: s.moments, "The sums over the rows, or None.")
     k_path_ = reported(lambda s: _growth_of(s), "Held-out error for every prefix of K.")
     solver_ = reported(lambda s: s.fitted.evidence.solver, "The solver that ran.")

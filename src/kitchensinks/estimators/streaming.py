@@ -24,7 +24,7 @@ from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch, ClassCounts, Classes, weights_by_class
+from kitchensinks.problem.targets import Batch, ClassCounts, Classes, Numbers, weights_by_class
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
 from kitchensinks.tables.arrays import block_slices, check_weights, densify, label_advice
@@ -327,7 +327,7 @@ class StreamingRidgeCV(MultiOutputMixin, RegressorMixin, StreamingRidge):
         self._shape: tuple[int, ...] | None = None
 
     def _check_targets(self, y: ArrayLike) -> np.ndarray:
-        y = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+        y = Numbers.check(y)
         if self._shape is not None and y.shape[1:] != self._shape:
             raise ValueError(
                 f"A block has targets of shape {y.shape}; those of the first had "

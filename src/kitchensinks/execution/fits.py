@@ -19,8 +19,9 @@ from kitchensinks.execution.recipe import Recipe, ScoreSums
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.plan import Sizes, make_plan
+from kitchensinks.fitting.plan import make_plan
 from kitchensinks.fitting.settings import Checkpoint, silent
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, constants, find_law
 from kitchensinks.law.copies import by_chance, in_words, many

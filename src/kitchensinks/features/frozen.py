@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import clone
 
+import kitchensinks
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
@@ -28,6 +29,8 @@ _MERGED = 16
 WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is redrawn, part by part, each time it is used.
 HELD_DRAW = 2**28
+# Where a pickle has the version that made it.
+_VERSION = "version of kitchensinks"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +161,18 @@ class Frozen:
         return self._seeded if self.learned is None else self.learned
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "draw"}
+        known = {name: value for name, value in vars(self).items() if name != "draw"}
+        return known | {_VERSION: kitchensinks.__version__}
+
+    def __setstate__(self, known: dict[str, Any]) -> None:
+        made = known.pop(_VERSION, "before its release")
+        if made != kitchensinks.__version__:
+            raise ValueError(
+                f"This pickle was made by kitchensinks {made}, and this is "
+                f"{kitchensinks.__version__}: pickles are read by the version that made them. Fit "
+                "again, or save the model by ks.save in that version, and ks.load it here."
+            )
+        vars(self).update(known)
 
     def piece(self, part: slice) -> Draw:
         """Some of the draws: a slice of those in memory, or drawn from the seed."""

@@ -21,8 +21,8 @@ from scipy.linalg import cho_factor, cho_solve
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.pieces import RowPieces
-from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import gram_bytes
 from kitchensinks.fitting.space import Fit, shares_of, solver_options
 from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array

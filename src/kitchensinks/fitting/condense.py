@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.plan import Sizes, takes_span
+from kitchensinks.fitting.plan import takes_span
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.constraints import SupBall

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.plan import Plan, Sizes, make_plan
+from kitchensinks.fitting.plan import Plan, make_plan
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.fitting.squared import solve_moments
 from kitchensinks.problem.losses import Array

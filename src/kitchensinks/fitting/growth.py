@@ -9,8 +9,8 @@ from scipy.linalg.blas import dsymm
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.plan import GRAM_COPIES
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import GRAM_COPIES
 from kitchensinks.fitting.space import HELD_OUT
 from kitchensinks.numerics.arrays import Arrays, Matrix, Part
 from kitchensinks.numerics.choices import first_least, strongest_least

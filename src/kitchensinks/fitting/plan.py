@@ -5,33 +5,20 @@ Every such decision is made here, from sizes alone, and is a value with its reas
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
-from kitchensinks.features.blocks import FEW_COLUMNS, FeatureBlocks
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import EXPECTED_PASSES, SAMPLE_ROWS, Sizes, gram_bytes
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Clipped
 
-# Sparse features with at most this many columns are solved as dense ones.
-DENSE_COLUMNS = FEW_COLUMNS
 # Most rows for which sparse features with n < K are solved in the span of the rows: 2 s for its
 # eigenvectors, where 5000 rows take 40 s and conjugate gradients 2 s.
 SPAN_ROWS = 2000
 # The same where conjugate gradients are no substitute: they find another interpolant without a
 # ridge, and form no Gram for the direct solver.
 SPAN_ROWS_EXACT = 5000
-# A fit by the Gram holds at most this many arrays of its size (measured: 5).
-GRAM_COPIES = 6
 # Conjugate gradients pay from this many features on.
 CONJUGATE_COLUMNS = 1500
-# Time of a pass per feature and row, in units of one product of the Gram (measured: 0.3 ns, and
-# 0.006 ns for such a product).
-PASS_PRODUCTS = 50.0
-# Additional time of a pass per feature, row and output, in the same unit (measured: 0.1 ns).
-OUTPUT_PRODUCTS = 17.0
-# Passes that conjugate gradients are expected to take: measured were 13 on adult, 15 on MNIST, 33
-# to 44 on forest cover, and 97 on KDD Cup 99, where they give up for the Gram.
-EXPECTED_PASSES = 25
 # Conjugate gradients are chosen if they should take less than this share of the time of the Gram.
 # It is below one because they also keep the features in memory.
 CONJUGATE_SHARE = 0.65
@@ -40,82 +27,10 @@ CONJUGATE_SHARE = 0.65
 COORDINATE_ROWS = 4000
 # The Gram of a subsample is a good metric from this many features on.
 SAMPLED_COLUMNS = 1000
-# Rows per feature of a subsample whose Gram approximates that of all rows.
-SAMPLE_ROWS = 3
 # Vectors of the size of the weights that a solver without a Gram holds.
 VECTORS = 6
 # The most sparse columns whose products are summed over batches.
 SUMMED_SPARSE = 20_000
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes that a plan is made from.
-
-    feature_bytes: of all features, if they are kept; memory: the budget, in bytes; entry: bytes of
-    a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
-    "dask"; least: bytes of the smallest block of features; steady: bytes of two blocks of the size
-    that sums use; outputs: columns of the targets; binned: sparse features are bins; summed: the
-    sums over the rows are known; gradients: how many rows have one, None for a fit to values alone.
-    """
-
-    n_rows: int
-    n_columns: int
-    sparse: bool
-    feature_bytes: float
-    memory: float
-    entry: int
-    stream: bool = False
-    place: str = "here"
-    least: float = 0.0
-    steady: float = 0.0
-    outputs: int = 1
-    binned: bool = False
-    summed: bool = False
-    gradients: int | None = None
-
-    @classmethod
-    def of(cls, blocks: FeatureBlocks, **known: Any) -> "Sizes":
-        """Those of blocks; known: other fields."""
-        sizes = blocks.n_rows, blocks.n_columns, blocks.sparse, blocks.total_bytes
-        return cls(
-            *sizes,
-            blocks.memory_budget,
-            blocks.frozen.dtype.itemsize,
-            least=blocks.least_bytes,
-            steady=blocks.steady_bytes,
-            binned=blocks.sparse and blocks.frozen.draw.basis.binned,
-            **known,
-        )
-
-    @property
-    def many_sparse(self) -> bool:
-        """Sparse features with too many columns to be filled in, or for a Gram in the budget."""
-        large = self.n_columns > DENSE_COLUMNS or gram_bytes(self.n_columns) > self.memory
-        return self.sparse and large
-
-    @property
-    def worth(self) -> float:
-        """The number of passes of conjugate gradients that take as long as the Gram of the rows
-        outside of the preconditioning sample."""
-        others = max(0, self.n_rows - SAMPLE_ROWS * self.n_columns)
-        each = PASS_PRODUCTS + OUTPUT_PRODUCTS * self.outputs
-        return others / self.n_rows * self.n_columns / each
-
-    @property
-    def by_passes(self) -> float:
-        """The expected time of conjugate gradients, relative to that of the Gram."""
-        sample = min(1.0, SAMPLE_ROWS * self.n_columns / self.n_rows)
-        each = PASS_PRODUCTS + OUTPUT_PRODUCTS * self.outputs
-        return sample + EXPECTED_PASSES * each / self.n_columns
-
-    @property
-    def cached(self) -> bool:
-        """Whether the features that the solvers see can be kept between passes."""
-        held = self.feature_bytes
-        if self.sparse and not self.many_sparse:
-            held = max(held, float(self.entry) * self.n_rows * self.n_columns)
-        return held <= 0.5 * self.memory
 
 
 @dataclass(frozen=True)
@@ -128,8 +43,8 @@ class Plan:
     batches, and "smoothed" on Dask. space: "features", "span" of the rows, or "bins"; place:
     "here" or "dask".
 
-    >>> print(Plan("direct", "span", "here", "n = 50 < K = 400: the rows span fewer directions"))
-    direct in the span: n = 50 < K = 400: the rows span fewer directions
+    >>> print(Plan("direct", "span", "here", "n = 50 < 400 columns: there are fewer rows"))
+    direct in the span: n = 50 < 400 columns: there are fewer rows
     """
 
     solver: str
@@ -142,9 +57,8 @@ class Plan:
         return f"{self.solver} in the {self.space}{where}: {self.reason}"
 
 
-def gram_bytes(n_columns: int) -> float:
-    """The Gram with the copies of it that a fit holds."""
-    return GRAM_COPIES * 8.0 * n_columns**2
+# The plan of rows that came in batches, or to several workers.
+SUMS = Plan("sums", "features", "here", "batches are summed, and any split gives the same sums")
 
 
 def takes_span(shape: Sizes, settings: Settings) -> bool:
@@ -164,7 +78,7 @@ def make_plan(shape: Sizes, settings: Settings) -> Plan:
     >>> from kitchensinks.problem.losses import LOSSES
     >>> settings = Settings(LOSSES["squared"], "auto", None, True, 1e-3, 200, "auto", 0)
     >>> print(make_plan(Sizes(10_000, 500, False, 4e7, 1e9, 8), settings))
-    direct in the features: K = 500 ≤ n = 10,000: the Gram is the smaller matrix
+    direct in the features: 500 columns ≤ n = 10,000: the Gram is the smaller matrix
     """
     _check_sparse(shape, settings)
     plan = _planned(shape, settings)
@@ -382,8 +296,7 @@ def _of_stream(shape: Sizes, settings: Settings) -> Plan:
             f"partial_fit sums a Gram matrix, and the basis has {shape.n_columns} columns here: at "
             f"most {SUMMED_SPARSE}. Use fewer components, or fit all rows at once."
         )
-    reason = "batches are summed, and any split gives the same sums"
-    return Plan("sums", "features", "here", reason)
+    return SUMS
 
 
 def _on_dask(shape: Sizes, settings: Settings) -> Plan:
@@ -409,12 +322,12 @@ def _on_dask(shape: Sizes, settings: Settings) -> Plan:
 
 def _gram_reason(n_rows: int, n_columns: int, span: bool, settings: Settings) -> str:
     if span:
-        return f"n = {n_rows:,} < K = {n_columns:,}: the rows span fewer directions"
+        return f"n = {n_rows:,} < {n_columns:,} columns: the rows span fewer directions"
     if n_rows < n_columns:
         ball = isinstance(settings.constraint, SupBall)
         why = "the ball is tied to the features" if ball else "the features are sparse"
-        return f"n = {n_rows:,} < K = {n_columns:,}, but {why}"
-    return f"K = {n_columns:,} ≤ n = {n_rows:,}: the Gram is the smaller matrix"
+        return f"n = {n_rows:,} < {n_columns:,} columns, but {why}"
+    return f"{n_columns:,} columns ≤ n = {n_rows:,}: the Gram is the smaller matrix"
 
 
 def _too_large(shape: Sizes, settings: Settings) -> str:

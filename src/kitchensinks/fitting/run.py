@@ -1,19 +1,19 @@
-"""Run a plan: from blocks of features to outer weights with their evidence."""
+"""Make a plan and run it: from blocks of features to outer weights with their evidence."""
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import fit_blocks
-from kitchensinks.fitting.condense import condense, expand
+from kitchensinks.fitting.condense import Groups, condense, expand
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
-from kitchensinks.fitting.plan import Plan, Sizes, after_all, make_plan
+from kitchensinks.fitting.plan import Plan, after_all, make_plan
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.space import Fit, TrainingSet, gram_noise, solver_options, warn_noise
 from kitchensinks.fitting.sparse import fit_sparse
 from kitchensinks.fitting.squared import fit_squared, solve_given
@@ -24,42 +24,47 @@ from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.conjugate import factored_preconditioner, solve_ridge
 
 
-def fit_features(
-    blocks: FeatureBlocks,
-    batch: Batch,
-    settings: Settings,
-    calibrate: int = 0,
-    moments: Moments | None = None,
-) -> tuple[Plan, Fit]:
-    """Plan and fit: minimise Σw·loss(y, u)/Σw + α‖β‖² over the ball, u = Zβ + b.
+@dataclass(frozen=True)
+class Task:
+    """A plan, and what is fitted by it.
 
-    Features that coincide on all rows are fitted once, with their multiplicity. calibrate: the
-    number of folds to hold out for scores that calibrate, where these need fits of their own; zero
-    for no such scores. moments: the sums, if they are known.
+    groups: features that coincide on all rows, which are fitted once, with their multiplicity.
+    calibrate: the number of folds to hold out for scores that calibrate, where these need fits of
+    their own; zero for no such scores. moments: the sums, if they are known.
     """
-    blocks.check_draw()
-    fewer = condense(blocks, settings) if moments is None else None
-    blocks, groups = (blocks, None) if fewer is None else fewer
-    shape = Sizes.of(blocks, outputs=batch.targets.shape[1], summed=moments is not None)
-    plan = make_plan(shape, settings)
-    known = moments if plan.space == "features" else None
-    plan, fit = RUNS[plan.solver](Task(plan, shape, (blocks, batch, settings), calibrate, known))
-    return plan, fit if groups is None else expand(fit, groups)
-
-
-class Task(NamedTuple):
-    """A fit to be run by its plan: blocks, batch and settings are `given`; `fit_features` has what
-    the others are."""
 
     plan: Plan
     shape: Sizes
     given: tuple[FeatureBlocks, Batch, Settings]
+    groups: Groups | None
     calibrate: int
     moments: Moments | None
+
+    @classmethod
+    def of(
+        cls,
+        blocks: FeatureBlocks,
+        batch: Batch,
+        settings: Settings,
+        calibrate: int = 0,
+        moments: Moments | None = None,
+    ) -> "Task":
+        """Plan to minimise Σw·loss(y, u)/Σw + α‖β‖² over the ball, u = Zβ + b."""
+        blocks.check_draw()
+        fewer = condense(blocks, settings) if moments is None else None
+        blocks, groups = (blocks, None) if fewer is None else fewer
+        shape = Sizes.of(blocks, outputs=batch.targets.shape[1], summed=moments is not None)
+        plan = make_plan(shape, settings)
+        moments = moments if plan.space == "features" else None
+        return cls(plan, shape, (blocks, batch, settings), groups, calibrate, moments)
 
     @property
     def training(self) -> TrainingSet:
         return TrainingSet.of(*self.given, span=self.plan.space == "span")
+
+    def whole(self, fit: Fit) -> Fit:
+        """The fit of all features."""
+        return fit if self.groups is None else expand(fit, self.groups)
 
 
 # From a task to the plan that ran and its fit.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
-from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import SAMPLE_ROWS
 from kitchensinks.numerics.arrays import Arrays, Block, DType, Matrix, Part
 from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words
@@ -299,7 +299,8 @@ class TrainingSet:
         def sums(rows: slice, features: Matrix) -> tuple[BlockSums, Array]:
             own = np.flatnonzero(chosen[rows])
             image = (features.T @ columns[rows]).astype(np.float64)
-            return moments.sums_of(features[own], *self.part(rows.start + own)), image
+            part = rows.start + own, features[own]
+            return moments.sums_of(*part, self.targets, self.weights), image
 
         image = np.zeros((space.n_columns, columns.shape[1]))
         for rows, (block, part) in space.walk(work=sums):

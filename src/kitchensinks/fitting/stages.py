@@ -17,8 +17,9 @@ from kitchensinks.features.bases.union import UnionParts
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
-from kitchensinks.fitting.plan import Sizes, stage_plans
+from kitchensinks.fitting.plan import stage_plans
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
 from kitchensinks.fitting.squared import fit_squared

@@ -107,7 +107,9 @@ def _groups(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDA
     """The number of each row's group; rows without one are a group together."""
     own: AnyArray
     if isinstance(rows, Rows):
-        own, known = known_targets(rows.table, _name("groups", column, rows.table))
+        name = _name("groups", column, rows.table)
+        _check_known("groups", column, rows.table, name)
+        own, known = known_targets(rows.table, name)
         missing = np.zeros(len(own), dtype=bool) if known is None else known == 0.0
     else:
         own = _column(rows, _place("groups", column, rows.shape[1], names))
@@ -123,6 +125,7 @@ def _times(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDAr
         return _known_times(column, found, np.isnan(found))
     table = rows.table
     name = _name("time", column, table)
+    _check_known("time", column, table, name)
     recipe = Columns.learn(table, [one for one in table.schema.names if one != name])
     if not isinstance(recipe.encoders[0], Date | Number):
         raise ValueError(
@@ -132,11 +135,16 @@ def _times(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDAr
     return _known_times(column, _column(flagged, 0), _column(flagged, -1) == 1.0)
 
 
+def _check_known(what: str, column: str | int, table: Table, name: str) -> None:
+    if all(batch.column(0).null_count == batch.num_rows for batch in table.batches([name])):
+        raise ValueError(f"{what}={column!r} is missing in every row: need the {what} of some.")
+
+
 def _known_times(
     column: str | int, times: NDArray[np.float64], missing: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     if missing.all():
-        raise ValueError(f"time={column!r} is missing in every row: need the times of some.")
+        raise ValueError(f"time={column!r} is missing in every row: need the time of some.")
     return np.where(missing, -np.inf, times)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,19 +92,29 @@ class Moments:
         self, features: AnyArray, targets: Floats, weights: Floats | None, done: int = 0
     ) -> None:
         """Add the sums of a block, as `sums_of` makes them."""
-        self.take(self.sums_of(features, targets, weights, done))
+        self.take(self.sums_of(slice(None), features, targets, weights, done))
 
     def sums_of(
-        self, features: AnyArray, targets: Floats, weights: Floats | None, done: int = 0
+        self,
+        rows: Part,
+        features: Any,
+        targets: Floats,
+        weights: Floats | None,
+        done: int = 0,
+        dtype: DType | None = None,
+        copied: bool = False,
     ) -> "BlockSums":
-        """Of a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
+        """Of a block of some of the rows that have targets (n, outputs) and weights (n,).
 
-        The product is in the dtype of the features. With done > 0 only columns `done` and later,
+        The features of the block are overwritten unless they are copied. The product is in their
+        dtype, or in the one that is given. With done > 0 only columns `done` and later,
         and their products with all: the sums over these rows of the columns before, and of the
         targets, are there already. Several threads may call this at once; `take` adds what it
         returns.
         """
-        dtype = features.dtype
+        dtype = dtype or features.dtype
+        features = densify(features).astype(dtype, copy=copied)
+        targets, weights = targets[rows], None if weights is None else weights[rows]
         first = centre(features, self.shift)[done:]
         new = features[:, done:]
         # Targets are centred and scaled before the products: in float32 a small spread about a
@@ -162,12 +173,8 @@ class Moments:
         products, where it is not that of the features; copied: `walk` keeps its blocks, so that
         they must not be overwritten. told: called with the rows of each block that was added.
         """
-
-        def sums(rows: Part, features: Any) -> "BlockSums":
-            own = densify(features).astype(dtype or features.dtype, copy=copied)
-            return self.sums_of(own, targets[rows], None if weights is None else weights[rows])
-
-        for rows, block in walk(work=sums):
+        own = partial(self.sums_of, targets=targets, weights=weights, dtype=dtype, copied=copied)
+        for rows, block in walk(work=own):
             self.take(block)
             told(rows)
         self.close()

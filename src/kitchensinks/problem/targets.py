@@ -21,7 +21,7 @@ from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import power_of_two
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.tables.arrays import advice, check_targets, with_nan, words_among
+from kitchensinks.tables.arrays import advice, check_targets, listed, with_nan, words_among
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -183,13 +183,13 @@ def _refuse_missing(missing: Bools) -> None:
         )
 
 
-def _plain_labels(y: Any) -> Any:
+def plain_labels(y: Any) -> Any:
     """Labels of NumPy's own types; an error where one of them is missing."""
     # Of pandas: whole numbers and booleans that may be missing would become decimal numbers.
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", np.dtype(object))
     if np.dtype(kind).kind in "biu" and not y.isna().any():
         return y.to_numpy(dtype=kind)
-    given = np.asarray(y)
+    given = np.asarray(y := listed(y))
     if given.dtype == object:
         # NaN does not equal itself; None and the NA of pandas have a type of their own.
         missing = [
@@ -249,7 +249,7 @@ class Classes:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         check_targets(y)
-        y = column_or_1d(_plain_labels(y), warn=True)
+        y = column_or_1d(plain_labels(y), warn=True)
         if y.dtype.kind == "f":
             _refuse_missing(np.isnan(y))
         with advice(rows=y, name="y"):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from kitchensinks.law.splits import some_of
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.problem.targets import Classes, Numbers, Targets
+from kitchensinks.problem.targets import Classes, Numbers, Targets, plain_labels
 from kitchensinks.state import State
 from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.state.model import Outside
@@ -178,7 +178,7 @@ def known(targets: Targets, y: AnyArray) -> AnyArray:
             f"{', …' if len(fitted) > 5 else ''}: a report on a classifier needs the labels of the "
             "rows, as fit had them."
         )
-    return y
+    return np.asarray(plain_labels(y))
 
 
 def _is_number(label: object) -> bool:

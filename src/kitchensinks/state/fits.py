@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.gradients import Gradients, fit_gradients
 from kitchensinks.fitting.growth import Growth, grow
-from kitchensinks.fitting.run import fit_features
+from kitchensinks.fitting.run import RUNS, Task
 from kitchensinks.fitting.settings import Checkpoint
 from kitchensinks.law import Law
 from kitchensinks.law.ending import BinNumbers
@@ -46,14 +46,15 @@ def fitted_state(
     blocks = FeatureBlocks(left.rows, law.features, spec.memory, bins)
     run = settings.of_run(left, checkpoint)
     folds = spec.calibrates if law.unseen(settings) is None else 0
-    plan, fit = fit_features(blocks, left, run, folds, moments)
+    task = Task.of(blocks, left, run, folds, moments)
+    plan, fit = RUNS[task.plan.solver](task)
     if plan.solver == "stochastic" and spec.solver.name == "auto":
         warn(
             f"{plan.reason}, more than the memory budget allows: fitted by stochastic gradients, "
             "which certify nothing. Raise memory_budget, or pass solver='stochastic' to silence "
             "this warning.",
         )
-    state = State.of(spec, law, plan, settings, fit, len(left.targets), left, growth)
+    state = State.of(spec, law, plan, settings, task.whole(fit), len(left.targets), left, growth)
     sums = spec.loss.squared and isinstance(state.sums, Moments | Condensed | FewRows)
     if law.record is None or sums or isinstance(batch.rows, Rows) or not is_kept(batch):
         return state

@@ -14,7 +14,7 @@ from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.trend import Trend
-from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Bools, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -83,21 +83,27 @@ class Watch:
             self.far += far.sum(axis=0)
 
     @property
-    def many(self) -> bool:
-        """Whether so many rows are outside that a warning is due."""
-        most, count = int(self.far.max(initial=0)), len(self.rows)
-        return most > 0 and most >= min(max(_FEW, _TOLD * count), count)
+    def many(self) -> Bools:
+        """The columns (d,) in which so many rows are far outside that a warning is due."""
+        count = len(self.rows)
+        return np.asarray(self.far >= max(1, min(max(_FEW, _TOLD * count), count)))
 
-    def found(self, columns: Columns | None, names: Sequence[Any] | None) -> Outside:
-        """The counts by the original columns: names of a frame, or indices."""
+    def found(
+        self, columns: Columns | None, names: Sequence[Any] | None, many: bool = False
+    ) -> Outside:
+        """The counts by the original columns: names of a frame, or indices.
+
+        many: of the columns alone that a warning is due for.
+        """
+        own = np.where(self.many, self.counts, 0) if many else self.counts
         if columns is not None:
-            counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
+            counts = [int(own[part].max(initial=0)) for part in columns.groups]
             if columns.n_given:
                 names = [place if names is None else names[place] for place in columns.given]
             else:
                 names = columns.inputs
         else:
-            counts = self.counts.tolist()
+            counts = own.tolist()
             names = range(len(counts)) if names is None else names
         # Without a scaler nothing was counted.
         pairs = zip(names, counts, strict=self.scaler is not None)

@@ -19,6 +19,7 @@ from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import AnyArray, Matrix, Seed
 from kitchensinks.numerics.threads import check_jobs
+from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
 from kitchensinks.problem.targets import (
@@ -30,6 +31,7 @@ from kitchensinks.problem.targets import (
     Targets,
     TargetSizes,
 )
+from kitchensinks.tables.arrays import label_advice
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.named import check_categories
@@ -144,10 +146,19 @@ class Spec:
             numbers = Numbers.learn(summary, self.fit_intercept, loss)
             return replace(self, loss=loss, targets=numbers)
         assert isinstance(summary, ClassCounts)
+        if given is not None:
+            with label_advice(given, "classes"):
+                given = Classes.check(given)
         loss, count = self.loss, len(summary.labels if given is None else np.unique(given))
         if count > 2 and loss.for_many_classes is not None:
             loss = get_loss(loss.for_many_classes)
         classes = Classes.learn(summary, loss, self.class_weight, given)
+        empty = summary.labels[summary.weights == 0.0].tolist()
+        if given is None and empty and summary.weights.any():
+            warn(
+                f"All rows of the classes {empty} have a weight of zero: predict_proba gives them "
+                "about 0. Leave these rows out, or give some of them a weight."
+            )
         return replace(self, loss=loss, targets=classes)
 
     def encode(self, rows: Matrix, y: AnyArray, weights: Array | None) -> Batch:

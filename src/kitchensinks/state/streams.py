@@ -8,8 +8,9 @@ from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.features.scaling import Spread
-from kitchensinks.fitting.plan import Plan, Sizes, continued, make_plan
+from kitchensinks.fitting.plan import SUMS, Plan, continued, make_plan
 from kitchensinks.fitting.settings import Settings, Verbose
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
 from kitchensinks.numerics.arrays import Matrix
@@ -230,4 +231,4 @@ def merged(state: State | None, other: State | None) -> State:
         features = features.covering(scaler.low, scaler.high)
     state = replace(state, law=replace(state.law, features=features))
     both = state.with_sums(mine.merge(theirs), None)
-    return replace(both, sample=sample, n_rows=state.n_rows + other.n_rows)
+    return replace(both, plan=SUMS, sample=sample, n_rows=state.n_rows + other.n_rows)

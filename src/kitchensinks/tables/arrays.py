@@ -146,26 +146,40 @@ def words_among(y: Any) -> str:
     return f"{told} Replace them, or drop their rows." if 2 * len(odd) < len(values) else told
 
 
+def listed(y: Any) -> Any:
+    """Labels in a list as objects, where NumPy makes text of numbers, and of NaN, beside text."""
+    if not isinstance(y, list | tuple) or np.asarray(y).dtype.kind != "U":
+        return y
+    own = np.asarray(y, dtype=object)
+    return y if all(isinstance(label, str) for label in own.ravel()) else own
+
+
 @contextmanager
-def label_advice(y: Any) -> Iterator[None]:
+def label_advice(y: Any, name: str = "y") -> Iterator[None]:
     """Replace what scikit-learn's checks say of labels y that are no classes by our words."""
     try:
         yield
     except (TypeError, ValueError) as error:
+        if str(error).startswith("y should be a 1d array"):
+            raise ValueError(
+                f"{error} A classifier learns one label a row: fit one for each output, as "
+                "sklearn.multioutput.MultiOutputClassifier does."
+            ) from None
         # Labels are sorted, and text and numbers have no order.
         if not str(error).startswith(("Unknown label type", "'<' not supported")):
             raise
-        told = _mixed_labels(y) or f"{error} For a quantity, use KitchenSinkRegressor."
+        told = _mixed_labels(y, name) or f"{error} For a quantity, use KitchenSinkRegressor."
         raise ValueError(told) from None
 
 
-def _mixed_labels(y: Any) -> str:
+def _mixed_labels(y: Any, name: str = "y") -> str:
     """What labels as Python objects are, and what to do; empty for an array of another type.
 
     >>> _mixed_labels(np.array([0, 1, 1, "oops"], dtype=object)).partition(": ")[0]
     "y holds numbers, and 1 of its 4 labels is text, such as 'oops'"
     """
-    labels = np.asarray(y).ravel()
+    own = name if hasattr(y, "astype") else f"numpy.array({name})"
+    labels = np.asarray(listed(y)).ravel()
     if labels.dtype != object:
         return ""
     kinds = [_kind_of(label) for label in labels]
@@ -174,10 +188,11 @@ def _mixed_labels(y: Any) -> str:
         odd = next(place for place, kind in enumerate(kinds) if kind != common)
         few = len(kinds) - count
         return (
-            f"y holds {common}, and {few} of its {len(kinds)} labels {'is' if few == 1 else 'are'} "
+            f"{name} holds {common}, and {few} of its {len(kinds)} labels "
+            f"{'is' if few == 1 else 'are'} "
             f"{others[0][0] if len(others) == 1 else 'of other kinds'}, such as {labels[odd]!r}: "
             "need labels of one kind. Replace them or drop their rows, and give whole numbers as "
-            "y.astype(int); or make all of them text, y.astype(str)."
+            f"{own}.astype(int); or make all of them text, {own}.astype(str)."
         )
     if common == "numbers":
         # scikit-learn's checks of estimators look for the first words.

@@ -32,9 +32,9 @@ from kitchensinks.tables.encoders import (
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.named import FROM_DTYPE, columns_named
 from kitchensinks.tables.noticed import (
+    as_text,
     date_format,
-    tell_nearly_numbers,
-    with_commas,
+    tell_empty,
     without_identifiers,
 )
 from kitchensinks.tables.table import Table, digest
@@ -115,7 +115,7 @@ class Columns:
     ) -> "Columns":
         """A recipe for all columns but the excluded ones.
 
-        Columns without any value are left out. So are identifiers, with a warning: columns of
+        Columns without any value are left out, with a warning. So are identifiers: columns of
         integers or single words in which every row has a different value. They identify rows and
         carry no information about new ones. identifiers: True keeps them, and the name or place of
         a column keeps that one. categories: columns to treat as categorical whatever their type, as
@@ -131,16 +131,15 @@ class Columns:
         chosen = columns_named(categories, names)
         kinds |= {name: _chosen_kind(table, name) for name in chosen}
         kinds, formats = _decided(kinds, sample)
-        commas = with_commas(sample, {n: k for n, k in kinds.items() if n not in chosen})
-        told = commas.union(chosen)
-        tell_nearly_numbers(sample, {n: k for n, k in kinds.items() if n not in told})
+        odd = as_text(sample, kinds, chosen)
         if identifiers is not True:
-            kept = commas.union(chosen, _named(identifiers, table))
+            kept = odd.union(chosen, _named(identifiers, table))
             names = without_identifiers(sample, kinds, kept)
         known = {name: kinds[name] for name in names if kinds[name] != "null"}
         encoders = _learn_each(known, sample, formats, seed)
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
+        tell_empty(names, {one.name for one in encoders}, sampled=len(sample) < table.n_rows)
         return cls(tuple(encoders), _dtype_of(encoders, table))
 
     @property

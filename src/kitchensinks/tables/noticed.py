@@ -1,6 +1,8 @@
-"""Suspicious columns: identifiers of rows, decimal commas, stray words, days before months."""
+"""Suspicious columns: identifiers of rows, odd numbers, stray words, days before months."""
 
 import re
+from collections.abc import Container, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +23,14 @@ _ROWS = 200
 _LETTERS = 36
 # Rows that are checked first: most columns have equal values among them.
 _FIRST = 1000
-# The share of the words that must have decimal commas.
+# The share of the words that must be numbers written so.
 _MOST = 0.9
-_COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$"
+# Numbers with a comma, separators of thousands, or a sign of money or percent.
+_WRITTEN = r"^[+-]?[$€£¥]? ?[+-]?([0-9]{1,3}([.,][0-9]{3})+|[0-9]*)[.,]?[0-9]+ ?[%€$£¥]?$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# A date with a time, and the zone that may end it.
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9:.]+"
+_ZONE = r" ?([zZ]|UTC|GMT|[+-][0-9]{2}:?([0-9]{2})?)$"
 # Text of which at least this share are numbers was probably meant as numbers.
 _NEARLY_ALL = 0.95
 # Fewer numbers than this are no evidence.
@@ -70,17 +76,19 @@ def counts_rows(numbers: AnyArray) -> bool:
     return pairs >= _EXPECTED * width and len(np.unique(numbers)) == len(numbers)
 
 
-def has_commas(values: ArrowArray) -> bool:
-    """Whether words are numbers with decimal commas.
+def oddly_written(values: ArrowArray) -> bool:
+    """Whether words are numbers, some of which have a comma or a sign of money or percent.
 
-    >>> has_commas(pa.array(["3,14", "1.250,5", None])), has_commas(pa.array(["3,14", "a,b"]))
-    (True, False)
+    >>> oddly_written(pa.array(["3,14", "1.250,5", None])), oddly_written(pa.array(["$5", "70"]))
+    (True, True)
+    >>> oddly_written(pa.array(["3.14", "5"])), oddly_written(pa.array(["3,14", "a,b"]))
+    (False, False)
     """
-    words = words_of(values).drop_null().unique()
-    if not len(words) or "," not in words[0].as_py():
+    words, matches = words_of(values).drop_null().unique(), pa.compute.match_substring_regex
+    if not len(words) or re.match(_WRITTEN, words[0].as_py()) is None:
         return False
-    found = pa.compute.sum(pa.compute.match_substring_regex(words, _COMMA)).as_py()
-    return bool(found >= _MOST * len(words))
+    found, plain = (pa.compute.sum(matches(words, form)).as_py() for form in (_WRITTEN, _NUMBER))
+    return bool(found >= _MOST * len(words) > plain)
 
 
 def stray_words(words: AnyArray) -> list[str]:
@@ -96,25 +104,48 @@ def stray_words(words: AnyArray) -> list[str]:
     return different[odd].tolist() if few else []
 
 
-def with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
-    """Text columns that hold numbers with decimal commas; they are reported by a warning."""
-    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
-    found = {name for name in texts if has_commas(sample.column(name))}
-    if found:
+def tell_empty(names: Iterable[Any], kept: Container[Any], sampled: bool = False) -> None:
+    """Warn of columns without any value, which a recipe leaves out.
+
+    kept: the names of the others; sampled: not all rows were looked at.
+    """
+    empty = [name for name in names if name not in kept]
+    if empty:
+        shown = ", ".join(map(repr, empty[:_DESCRIBED]))
+        more = f" and {len(empty) - _DESCRIBED} more" if len(empty) > _DESCRIBED else ""
         warn(
-            f"Numbers with decimal commas are taken as text, in "
-            f"{', '.join(map(repr, sorted(found)))}: write them with points.",
+            f"Columns without any value{' in a sample of the rows' if sampled else ''} are left "
+            f"out: {shown}{more}. Drop them to silence this warning.",
         )
-    return found
 
 
-def tell_nearly_numbers(sample: ArrowTable, kinds: dict[str, str]) -> None:
-    """Warn of text columns that are not taken as numbers because of a few of their values."""
+def as_text(sample: ArrowTable, kinds: dict[str, str], chosen: Container[str]) -> set[str]:
+    """Text columns that hold oddly written numbers; they are reported by a warning.
+
+    Others that are nearly numbers or dates are reported too; chosen: those that are text by intent.
+    """
     texts = [
         name
         for name, kind in kinds.items()
-        if kind in ("text", "category") and family(sample.schema.field(name).type) == "text"
+        if kind in ("text", "category")
+        and name not in chosen
+        and family(sample.schema.field(name).type) == "text"
     ]
+    found = {name for name in texts if oddly_written(sample.column(name))}
+    if found:
+        warn(
+            "Numbers with commas or with signs of money or percent are taken as text, in "
+            f"{', '.join(map(repr, sorted(found)))}: write them as 1234.5. Columns that are "
+            "categories: name them in categorical_features.",
+        )
+    texts = [name for name in texts if name not in found]
+    _tell_nearly_numbers(sample, texts)
+    _tell_zones(sample, texts)
+    return found
+
+
+def _tell_nearly_numbers(sample: ArrowTable, texts: list[str]) -> None:
+    """Warn of text columns that are not taken as numbers because of a few of their values."""
     described = {name: nearly_numbers(sample.column(name)) for name in texts}
     found = [name for name in texts if described[name]]
     if not found:
@@ -127,6 +158,21 @@ def tell_nearly_numbers(sample: ArrowTable, kinds: dict[str, str]) -> None:
         f"pandas.to_numeric(X[{found[0]!r}], errors='coerce'). Columns that are categories: name "
         "them in categorical_features.",
     )
+
+
+def _tell_zones(sample: ArrowTable, texts: list[str]) -> None:
+    """Warn of dates that are taken as text because some of them have a time zone."""
+    matches, total = pa.compute.match_substring_regex, pa.compute.sum
+    for name in texts:
+        words = words_of(sample.column(name)).drop_null()
+        zoned, plain = (total(matches(words, _MOMENT + end)).as_py() for end in (_ZONE, "$"))
+        if zoned and plain and zoned + plain == len(words):
+            warn(
+                f"The dates of column {name!r} are taken as text, because {zoned:,} of "
+                f"{len(words):,} have a time zone and the others have none: write all of them "
+                f"with one, or convert them with pandas.to_datetime(X[{name!r}], utc=True, "
+                "format='ISO8601'), which takes the others as UTC."
+            )
 
 
 def nearly_numbers(values: ArrowArray) -> str:
