@@ -10,8 +10,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from kitchensinks.fitting.plan import Sizes, make_plan
+from kitchensinks.fitting.plan import make_plan
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.sparse import LEAST_GAIN, WarmStarts
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import LOSSES
