@@ -1,4 +1,5 @@
-"""The tables of README.md, docs/benchmarks.md and docs/law.md, and plots, from results/.
+"""The tables of README.md, docs/benchmarks.md, docs/law.md and docs/constants.md, and plots, from
+results/.
 
 python -m benchmarks.report
 """
@@ -19,12 +20,14 @@ from benchmarks import (
     tables,
     threads,
 )
+from benchmarks.constants import report as constants_table
 from benchmarks.law_contestants import FIXED, OURS, PEER
 from benchmarks.store import FOLDER, read
 
 HERE = Path(__file__).parent
 README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
 LAW = HERE.parent / "docs" / "law.md"
+CONSTANTS = HERE.parent / "docs" / "constants.md"
 PICTURES = HERE.parent / "docs" / "pictures"
 
 
@@ -147,6 +150,10 @@ def law(text: str) -> str:
     )
 
 
+def constants(text: str) -> str:
+    return fill(text, {"constants": constants_table(load("constants"))})
+
+
 def page(text: str) -> str:
     speed = load("speed")
     return fill(
@@ -182,6 +189,7 @@ def main() -> None:
     README.write_text(readme(README.read_text()))
     PAGE.write_text(page(PAGE.read_text()))
     LAW.write_text(law(LAW.read_text()))
+    CONSTANTS.write_text(constants(CONSTANTS.read_text()))
     if "growth" in load("speed"):
         draw()
     growth.draw(load("growth"), PICTURES / "sizes.svg")

@@ -181,6 +181,8 @@ def test_a_function_hears_it_all():
     assert all(0 <= done <= total for _, done, total in counted)
     stages = {trial.stage for trial in model.law_.record.trials}
     assert stages <= set(constants.DONE)
+    # In the order of the stages, which never goes back.
+    assert list(constants.DONE.values()) == sorted(constants.DONE.values())
     assert {text.split(":")[0] for text, _, _ in told} >= stages
 
 

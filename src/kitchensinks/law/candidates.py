@@ -96,8 +96,7 @@ def first_look(task: LearningRows, law: tuple[Found, bool]) -> Candidate:
 
 def wider_look(task: LearningRows, candidate: Candidate) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
-    tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
-    tries = tries if candidate.found.has_bandwidth else 1
+    tries = constants.TRIES if candidate.found.has_bandwidth else 1
     return halved(search(task, "basis", candidate, candidate.score.factor, tries))
 
 
@@ -257,16 +256,16 @@ def _components(task: LearningRows, stage: str, candidate: Candidate, rows: int)
         grids = share * constants.TRIAL_BINS / (rows * outputs)
         count = int(np.clip(grids, 8, constants.TRIAL_GRIDS))
     elif candidate.sparse:
-        grids = share * constants.AGAIN_BINS / (rows * outputs)
-        count = int(np.clip(grids, constants.FEWEST_GRIDS, constants.AGAIN_GRIDS))
+        grids = share * constants.TRIAL_BINS / (rows * outputs)
+        few = constants.FEWEST_GRIDS / constants.AGAIN
+        count = int(constants.AGAIN * np.clip(grids, few, constants.TRIAL_GRIDS))
     elif stage != "basis":
         products = constants.WIDE_PRODUCTS if task.wide else constants.AGAIN_PRODUCTS
         products = constants.LAST_PRODUCTS if stage == "last" else products
         count = max(int(math.sqrt(share * products / rows)), candidate.score.components)
     else:
         most = constants.WIDE_FEATURES if task.wide else constants.TRIAL_FEATURES
-        features = rows // 4 if task.wide else share * constants.TRIAL_ENTRIES / rows
-        count = int(np.clip(features, constants.FEWEST_FEATURES, most))
+        count = int(np.clip(rows // 4, constants.FEWEST_FEATURES, most))
     count = min(count, candidate.limit.components)
     # Cosine and sine come together.
     return count if candidate.sparse else max(2, count - count % 2)

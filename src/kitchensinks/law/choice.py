@@ -198,7 +198,7 @@ def best_maps(runs: list[Found]) -> list[Found]:
         own = [run for run in runs if run.kernel == kernel]
         best.append(own[first_best([run.run_error for run in own])])
     # Bins gain from more rows than a batch has, so the first kernel is always kept.
-    most = constants.HOPELESS * best[0].run_error
+    most = constants.CLOSE * best[0].run_error
     return best[:1] + [run for run in best[1:] if run.run_error <= most]
 
 
@@ -307,11 +307,9 @@ def tried_again(task: LearningRows, candidates: list[Candidate]) -> list[Candida
 
 
 def _near(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
-    """Those near the least error, and of bins those near the best of them."""
+    """Those near the least error; on wide tables equal scales are among them sooner."""
     least = min(candidate.error for candidate in candidates)
     near = [one for one in candidates if one.error < constants.CLOSE * least]
-    bins = constants.CLOSE_BINS * min((one.error for one in near if one.sparse), default=math.inf)
-    near = [one for one in near if not one.sparse or one.error <= bins]
     if task.wide and not any(map(_even, near)):
         # Equal scales gain more from further features than rotations do.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]

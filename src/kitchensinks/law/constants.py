@@ -1,24 +1,26 @@
 """The constants of learning a law: each with its reason, each section with what shows it.
 
-`python -m benchmarks.constants` changes one constant at a time and prints what happens to errors and
-times (docs/constants.md). Where a section names a test in its place, that test fails without it.
+`python -m benchmarks.constants` changes one constant at a time and prints what happens to errors
+and times (docs/constants.md). Where a section names a test in its place, that test fails where one
+of its constants is changed.
 """
 
 # -- when a law is learned, and how -------------------------------------------------------------
-# Shown by `tests/law/test_few.py`.
+# Shown by `tests/law/test_constants.py`.
 
 # With fewer rows, too few could be held out.
 FEWEST_ROWS = 30
 # With weights that count as fewer rows, (Σw)²/Σw², every batch would be copies of one row.
 LEAST_ROWS = 1.5
-# Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
-FEW_ROWS = 600
+# Fewest rows for what is not cross-validated: a basis with its own bandwidth, law="agop", and
+# encodings of categories (with fewer rows they become mean targets without a trial).
+FEWEST_FOR_SCALES = 400
 # Each step of the descent costs batch × columns. Above this many columns, scales are learned for
 # the columns most correlated with the targets, and laws are compared as for few rows.
 MOST_COLUMNS = 5000
 
 # -- copies of rows -----------------------------------------------------------------------------
-# Shown by `tests/laws/test_copies.py`.
+# Shown by `tests/law/test_constants.py`.
 
 # If this share of the rows are copies, copies count as weights, and a warning says so.
 MANY_COPIES = 0.02
@@ -30,19 +32,27 @@ BY_CHANCE = 0.1
 # deviation in place of 13.5).
 LEAST_IN_EFFECT = 1000
 
-# -- memory and files ---------------------------------------------------------------------------
+# -- memory --------------------------------------------------------------------------------------
 # Shown by `tests/law/test_constants.py`.
 
 # Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
 BIN_BYTES = 24.0
+# Entries of the pool, so that wide tables fit into memory (128 MB in float64).
+POOL_ENTRIES = 2**24
+# Most rows that laws of very many columns are compared on.
+FEW_SAMPLED = 2000
+# Entries of those rows when they are dense (256 MB in float64).
+FEW_ENTRIES = 2**25
+# Most dense features of the last fit: their Gram takes 512 MB in float64.
+MOST_FEATURES = 8000
+
+# -- files ---------------------------------------------------------------------------------------
+# Shown by `tests/files/test_onnx_tables.py`.
+
 # Largest ONNX file, in bytes: the limit of its format, less a megabyte for the other nodes.
 EXPORTED_BYTES = 2.0**31 - 2**20
 # Bytes of one bin in an ONNX file, without its weights of at most eight bytes each.
 EXPORTED_BIN_BYTES = 16.0
-# Entries of the pool, so that wide tables fit into memory (128 MB in float64).
-POOL_ENTRIES = 2**24
-# Fewest rows of the pool, however wide the table is.
-FEWEST_POOLED = 2000
 
 # -- the pool of rows, and those held out -------------------------------------------------------
 # Shown by `benchmarks.constants`.
@@ -57,8 +67,6 @@ MOST_HELD = 5000
 RUNS = 20
 # Rows that quantiles and distances are estimated from.
 SAMPLED = 10_000
-# Columns, indicators apart, from which batches are halved and directions are learned.
-WIDE = 100
 
 # -- scales by descent on held-out error --------------------------------------------------------
 # Shown by `benchmarks.constants`.
@@ -88,6 +96,8 @@ LEAST_SCALE = 1e-6
 # -- few rows, or very many columns -------------------------------------------------------------
 # Shown by `benchmarks.constants`.
 
+# Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
+FEW_ROWS = 600
 # Folds of the cross-validation.
 FOLDS = 5
 # Folds from FEWER_FOLDS_FROM rows on: two thirds of the rows are then enough to compare laws, and
@@ -97,21 +107,15 @@ FEWER_FOLDS = 3
 FEWER_FOLDS_FROM = 400
 # Below this many rows the cross-validation is repeated with another shuffle.
 TWICE = 100
-# Most bandwidth factors that are tried.
-FEW_TRIES = 4
 # A law replaces the plain law or the linear model if its error is lower by this many standard
-# errors, times √(100/n) below 100 rows, where the least error of many laws is chance.
+# errors, times √(100/n) below 100 rows, where the least error of many laws is chance. Of classes,
+# a law of nearly the least squared error is preferred if its log loss is as clearly lower.
 CLEARLY = 1.5
-# Columns that scales are learned for.
+# Columns that scales are learned for, and that a linear fit has where lines are looked for: those
+# most correlated with the targets.
 SCREENED = 512
-# Most rows that laws of very many columns are compared on.
-FEW_SAMPLED = 2000
-# Entries of those rows when they are dense (256 MB in float64).
-FEW_ENTRIES = 2**25
 # Features of the last fit: their kernel is exact to about 1/√2000 = 2 %.
 FEW_FEATURES = 2000
-# Fewest rows for a basis with its own bandwidth and for law="agop", which are not cross-validated.
-FEWEST_FOR_SCALES = 400
 
 # -- maps of the columns ------------------------------------------------------------------------
 # Shown by `benchmarks.constants`.
@@ -122,12 +126,12 @@ SHORT_STEPS = 16
 SHORT_BATCH = 360
 # Steps at the end of a short run whose mean error counts.
 SHORT_COUNTED = 6
-# A kernel whose best short run has an error larger by this factor is not tried.
-HOPELESS = 1.15
 
 # -- directions of wide tables ------------------------------------------------------------------
 # Shown by `benchmarks.constants`.
 
+# Columns, indicators apart, from which batches are halved and directions are learned.
+WIDE = 100
 # Most columns whose directions are learned and made orthogonal, which costs d³.
 MOST_TURNED = 1000
 # Rows that gradients are averaged over.
@@ -140,11 +144,31 @@ SLOPE_FEATURES = 1000
 TURNS = 5
 # Rounds go on while each lowers the error to less than this share.
 FALLING = 0.97
-# Smallest scale of a column, relative to the largest, so that a later round can raise it.
-LEAST_SLOPE = 1e-4
-# Directions that together have less than this share of the trace are left out.
+# Directions that together have less than this share of the trace are left out: those of constant
+# columns have none, and would be divided by zero.
 LEFT_OUT = 1e-4
-# Step of central differences, for bases without slopes: rounding and curvature both stay below it.
+
+# -- trials and last fits of wide tables --------------------------------------------------------
+# Shown by `benchmarks.constants`.
+
+# Most features of a trial: only many features tell directions apart.
+WIDE_FEATURES = 1000
+# Cost of the second look at dense features of wide tables: rows × features².
+WIDE_PRODUCTS = 6e10
+# The same where the best law is compared with equal scales at nearly the final number of features.
+LAST_PRODUCTS = 4e11
+# Equal scales are tried again if their error is within this factor of the least.
+PLAIN = 1.5
+# Additional nominal seconds of the last fit for each entry of a wide table, where dense features
+# gain more than on other tables.
+WIDE_SECONDS_AN_ENTRY = 3e-6
+# Most features of the final ridge search; that of more features is extrapolated.
+WIDE_RIDGE_FEATURES = 3000
+
+# -- slopes by differences, for bases without slopes ----------------------------------------------
+# Shown by `tests/law/test_constants.py`.
+
+# Step of central differences: rounding and curvature both stay below it.
 SLOPE_STEP = 1e-3
 # Rows times columns that are shifted for differences: each shift is one more row of features.
 SHIFTED = 50_000
@@ -156,24 +180,22 @@ FEWEST_SHIFTED = 50
 
 # Rows that columns are screened with.
 TREND_SAMPLE = 2000
-# Columns that are tried: those with the largest effects in a linear fit.
+# Columns that are tried, which take a fit each: those with the largest effects in a linear fit.
 TREND_TRIED = 3
-# Columns of a wide table in that linear fit: those most correlated with the targets.
-TREND_SCREENED = 100
 # Added to the diagonal of their correlation matrix, because columns may be copies.
 TREND_SOLVED = 1e-3
-# Fewest distinct values of a column that may have a line.
+# Fewest distinct values of a column that may have a line: with fewer its ends are no ends.
 TREND_VALUES = 5
-# Smallest slope of a column that is tried, in standard deviations of target and column.
+# Smallest slope of a column that is tried, in standard deviations of target and column: it saves
+# the fits of columns without effect.
 TREND_LEAST = 0.05
 # The share of the rows at each end of a column that is held out.
 TREND_ENDS = 1.0 / 6.0
-# Most rows that are fitted within the range; as many are predicted outside of it.
+# Most rows that are fitted within the range; as many are predicted outside of it, and the slopes
+# of the lines that are kept are fitted to twice as many.
 TREND_FITTED = 300
-# With fewer rows within the range no line is tried.
+# With fewer rows within the range no line is tried: it would be chance.
 TREND_FEWEST = 100
-# Rows that the slopes of the lines are fitted to.
-TREND_LAST = 600
 # Ridges of these fits, in units of k(x, x) = 1.
 TREND_RIDGES = (0.01, 0.1, 1.0)
 # A line is kept if it lowers the squared error outside of the range to less than this share.
@@ -190,14 +212,10 @@ TREND_LATER = 1.02
 
 # Bins of a trial: rows × grids × outputs.
 TRIAL_BINS = 6e5
-# Entries of a trial with dense features: rows × features.
-TRIAL_ENTRIES = 2.5e6
 # Most grids of a trial: more cost time and rank the candidates alike.
 TRIAL_GRIDS = 100
-# Most dense features of a trial, for the same reason.
-TRIAL_FEATURES = 400
-# Most features of a trial on wide tables: only many features tell directions apart.
-WIDE_FEATURES = 1000
+# Most dense features of a trial, for the same reason (a quarter of the rows if that is smaller).
+TRIAL_FEATURES = 312
 # The ridge that bins are tried with first.
 FIRST_BINS_RIDGE = 0.1
 # A basis whose first trial has an error larger by this factor is not tried further.
@@ -206,11 +224,9 @@ HOPELESS_FIRST = 1.3
 SPARSE_STEP = 2.0
 # The same ratio for dense features.
 DENSE_STEP = 1.6
-# Most factors that are tried for bins (krkopt: with four, 24 % were wrong on one split of four, and
+# Most factors that are tried (bins of krkopt: with four, 24 % were wrong on one split of four, and
 # 15 % with six).
-SPARSE_TRIES = 6
-# Most factors that are tried for dense features.
-DENSE_TRIES = 6
+TRIES = 6
 # Ridges of dense features, strong to weak.
 DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 # The ratio of neighbouring ridges.
@@ -231,30 +247,19 @@ ROUGH_STEPS = 50
 SAME_TRIAL = 2e-4
 # Among laws within this factor of the least squared error, the log loss of the classes decides.
 EVEN = 1.1
-# The number of standard errors by which the log loss must be lower.
-CHANCE = 1.645
 # More components are expected to remove at most this share of an error.
 MOST_GAIN = 0.5
 
 # -- the second look at what came close ---------------------------------------------------------
 # Shown by `benchmarks.constants`.
 
-# Candidates within this factor of the least error are tried again with more rows and components.
+# Kernels within this factor of the least error of the short runs have candidates, and candidates
+# within it of the least error are tried again with more rows and components.
 CLOSE = 1.15
-# Bins of learned and of equal scales are both tried again only if they are within this factor.
-CLOSE_BINS = 1.05
-# Bins of the second look: rows × grids × outputs.
-AGAIN_BINS = 1.5e6
-# Most grids of the second look.
-AGAIN_GRIDS = 250
+# Bins and grids of the second look, as multiples of those of a trial.
+AGAIN = 2.5
 # Cost of the second look at dense features: rows × features².
 AGAIN_PRODUCTS = 2e9
-# The same on wide tables.
-WIDE_PRODUCTS = 6e10
-# The same where the best law is compared with equal scales at nearly the final number of features.
-LAST_PRODUCTS = 4e11
-# On wide tables equal scales are tried again if their error is within this factor of the least.
-PLAIN = 1.5
 # The factor of bins grows with this power of the number of rows.
 FACTOR_GROWTH = 0.2
 # The ridge of bins grows with this power of the number of rows.
@@ -265,8 +270,9 @@ MORE = 1.5
 # With this many times more rows the factor of bins is searched again: forest cover has 1.99 % wrong
 # with the search and 2.06 % without; with three times more rows (kin40k, krkopt) nothing changes.
 MANY_MORE = 4.0
-# Two stages are kept if their error is below this share of the error of either stage alone.
-BETTER = 0.985
+# Two stages are kept if their error is below this share of the error of either stage alone, and
+# trees if it is below this share of the error of equally many bins.
+BETTER = 0.98
 
 # -- the number of components -------------------------------------------------------------------
 # Shown by `benchmarks.constants`.
@@ -281,8 +287,6 @@ GRAM_COST = 1.0 / 300.0
 SECONDS = 1.5
 # Additional nominal seconds for each entry of the table.
 SECONDS_AN_ENTRY = 3e-7
-# The same on wide tables, where dense features gain more.
-WIDE_SECONDS_AN_ENTRY = 3e-6
 # The seconds of bins grow with this power of the number of outputs, so that many classes still have
 # enough grids (krkopt, 18 classes: 14.9 % wrong with 404 grids, 17.1 with 95).
 OUTPUTS_POWER = 0.25
@@ -292,12 +296,8 @@ FEWEST_GRIDS = 16
 MOST_GRIDS = 1000
 # Fewest dense features of the last fit.
 FEWEST_FEATURES = 256
-# Most dense features of the last fit.
-MOST_FEATURES = 8000
-# Most features of the final ridge search on wide tables; that of more features is extrapolated.
-WIDE_RIDGE_FEATURES = 3000
-# The same for other tables: with 1000 in place of 1500 (and fewer ridges for classes) errors were
-# 0.999 ± 0.002 times as large, on 16 tables and two seeds.
+# Most features of the final ridge search: with 1000 in place of 1500 (and fewer ridges for classes)
+# errors were 0.999 ± 0.002 times as large, on 16 tables and two seeds.
 RIDGE_FEATURES = 1000
 # Grids are enough if more would lower the held-out error by less than this share (adult: 12.56 %
 # wrong, and 12.64 with 0.005).
@@ -329,14 +329,12 @@ TREE_COLUMNS = 0.3
 # Trees are tried if the error of bins is within this factor of the least with another kernel (one
 # split of ann_thyroid, where dense features of theirs win: 1.0 % wrong without trees, 0.28 with).
 TREES_NEAR = 1.01
-# Trees are kept if they lower the error of equally many bins to less than this share.
-TREES_BETTER = 0.98
 # Trees are not tried if a smooth kernel is within this factor of the error of bins (digits: trees
 # lower the trial error from 0.114 to 0.093, but 2.2 % of the test rows are wrong in place of 1.1).
 TREES_SMOOTH = 1.1
 
 # -- the plain law ------------------------------------------------------------------------------
-# Shown by `tests/law/test_constants.py`.
+# Shown by `tests/law/test_find_law.py`.
 
 # Components of a given basis where no number was given: errors of kernels fall as 1/√K, to 3 %.
 PLAIN_COMPONENTS = 1000
@@ -344,7 +342,7 @@ PLAIN_COMPONENTS = 1000
 SMALL_FIT = 2**23
 
 # -- a time limit: shares of it -----------------------------------------------------------------
-# Shown by `tests/law/test_find_law.py`.
+# Shown by `benchmarks.constants`.
 
 # No short run of another map begins after this share.
 LATE_MAPS = 0.2
@@ -367,12 +365,10 @@ MAPPED = 1000
 LAST_SHARE = 0.6
 
 # -- categories ---------------------------------------------------------------------------------
-# Shown by `tests/law/test_encodings.py`.
+# Shown by `tests/law/test_constants.py`.
 
 # Indicators are not tried where the table would have more columns than this.
 MOST_INDICATORS = 500
-# With fewer rows, categories become mean targets without a trial.
-FEWEST_ENCODED = 500
 # Another encoding replaces mean targets only if their error exceeds its error by this factor.
 EQUAL_ENCODINGS = 1.03
 

@@ -77,7 +77,7 @@ def directions(products: Floats, rank: int | None) -> Floats:
         scales = np.sqrt(np.maximum(np.diagonal(products), 0.0))
         largest = float(scales.max(initial=0.0))
         return (
-            np.maximum(scales / largest, constants.LEAST_SLOPE)
+            np.maximum(scales / largest, constants.LEAST_SCALE)
             if largest > 0
             else np.ones(len(scales))
         )

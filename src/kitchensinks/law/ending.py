@@ -122,7 +122,7 @@ def _with_trees(
     if near is None and len(task.few.fitted) < len(task.data.fitted):
         bins = again(task, bins)
     found = with_trees(task, bins)
-    if found.score.error >= constants.TREES_BETTER * bins.score.error:
+    if found.score.error >= constants.BETTER * bins.score.error:
         return None
     found = halved(found)
     dense = min((one.error for one in close if not one.sparse), default=math.inf)

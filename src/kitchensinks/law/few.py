@@ -262,7 +262,7 @@ def _search(task: LearningRows, job: tuple[Found, list[Places], _Score | None]) 
     first, near, tries = 1.0, None, 1
     if known is not None:
         first, near = known.factor, known.ridge
-        tries = constants.FEW_TRIES if found.has_bandwidth else 1
+        tries = constants.TRIES if found.has_bandwidth else 1
 
     def one(factor: float) -> tuple[float, _Score]:
         nonlocal near

@@ -79,7 +79,7 @@ class LearningRows:
         self.asked = None if count is None or count == "auto" else int(count)
         self.n_inputs, counted = self.source.shape[1], batch.counted_places
         self.counted = len(counted)
-        widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
+        widest = max(constants.FEW_SAMPLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
         labels = self.labels
         if hold is None:

@@ -71,7 +71,7 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
         return None
     columns = np.array(sorted(taken))
     mean, deviation = _units(raw, columns)
-    last = _some(places, constants.TREND_LAST)
+    last = _some(places, 2 * constants.TREND_FITTED)
     if task.later:
         # The latest rows say most about rows to come.
         last = np.concatenate([last, _some(task.data.held, constants.TREND_FITTED)])
@@ -98,7 +98,7 @@ def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
     first = _beyond(task, raw, columns)
     # The linear fit has the columns most correlated with the targets.
     order = np.argsort(-np.where(first, np.inf, np.sqrt((cross**2).sum(axis=1))), kind="stable")
-    order = order[: constants.TREND_SCREENED]
+    order = order[: constants.SCREENED]
     several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
     order = order[np.array(several, dtype=bool)]
     gram = standard[:, order].T @ standard[:, order] / len(raw)

@@ -303,7 +303,7 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
         if own is None or error >= constants.EVEN * errors[least]:
             continue
         gain, noise = float(np.sum(base - own)), math.sqrt(float(np.sum((base - own) ** 2)))
-        if gain > constants.CHANCE * noise:
+        if gain > constants.CLEARLY * noise:
             totals[k] = own.sum()
     return first_best(totals)
 
