@@ -1,5 +1,4 @@
-"""The tables of README.md, docs/benchmarks.md, docs/law.md and docs/constants.md, and plots, from
-results/.
+"""The tables of README.md and of the pages of docs/, and plots, from results/.
 
 python -m benchmarks.report
 """
@@ -24,11 +23,8 @@ from benchmarks.constants import report as constants_table
 from benchmarks.law_contestants import FIXED, OURS, PEER
 from benchmarks.store import FOLDER, read
 
-HERE = Path(__file__).parent
-README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
-LAW = HERE.parent / "docs" / "law.md"
-CONSTANTS = HERE.parent / "docs" / "constants.md"
-PICTURES = HERE.parent / "docs" / "pictures"
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
 
 
 def load(name: str) -> dict[str, Any]:
@@ -142,18 +138,9 @@ def parts() -> dict[str, dict[str, str]]:
             "tables": tables.table(others),
             "pool": pool.table(pools),
         },
-    )
-
-
-def constants(text: str) -> str:
-    return fill(text, {"constants": constants_table(load("constants"))})
-
-
-def page(text: str) -> str:
-    speed = load("speed")
-    return fill(
-        text,
-        {
+        "docs/tried.md": {"attempts": attempts.table(load("attempts"))},
+        "docs/constants.md": {"constants": constants_table(load("constants"))},
+        "docs/benchmarks.md": {
             "results": fits_table(load("fits")["work"]),
             "floor": floor_table(speed),
             "prediction": prediction_table(speed),
@@ -181,10 +168,9 @@ def draw() -> None:
 
 
 def main() -> None:
-    README.write_text(readme(README.read_text()))
-    PAGE.write_text(page(PAGE.read_text()))
-    LAW.write_text(law(LAW.read_text()))
-    CONSTANTS.write_text(constants(CONSTANTS.read_text()))
+    for name, own in parts().items():
+        page = ROOT / name
+        page.write_text(fill(page.read_text(), own))
     if "growth" in load("speed"):
         draw()
     growth.draw(load("growth"), PICTURES / "sizes.svg")

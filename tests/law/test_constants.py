@@ -16,7 +16,6 @@ from scipy import sparse
 
 import kitchensinks as ks
 from benchmarks import constants as shown
-from benchmarks.report import constants as page
 from benchmarks.store import read
 from kitchensinks.law import constants, encodings, few
 from kitchensinks.law.candidates import affordable
@@ -66,11 +65,6 @@ def test_every_number_that_the_benchmark_shows_is_among_its_results():
         for name in own if by == shown.HERE else ():
             if shown.changed(name) is not None:
                 assert set(shown.cases_of(title, name)) <= set(results[name]), name
-
-
-def test_the_page_is_that_of_the_results():
-    text = (ROOT / "docs" / "constants.md").read_text("utf-8")
-    assert page(text) == text
 
 
 def source():
