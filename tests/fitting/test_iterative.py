@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
-from kitchensinks.fitting import plan
+from kitchensinks.fitting import plan, sizes
 from kitchensinks.fitting.sparse import WarmStarts
 from tests.catalogue import build
 from tests.jobs import python
@@ -123,8 +123,8 @@ def test_a_ridge_below_the_rounding_of_the_gram_is_fitted_all_the_same():
 
 def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
     monkeypatch.setattr(plan, "CONJUGATE_COLUMNS", 20)
-    monkeypatch.setattr(plan, "PASS_PRODUCTS", 0.0)
-    monkeypatch.setattr(plan, "OUTPUT_PRODUCTS", 0.01)
+    monkeypatch.setattr(sizes, "PASS_PRODUCTS", 0.0)
+    monkeypatch.setattr(sizes, "OUTPUT_PRODUCTS", 0.01)
     X, y = CANCER
     model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, alpha=1e-4, random_state=0).fit(
         X, y
@@ -210,7 +210,7 @@ def binned(loss, **options):
 
 
 def dense_counterpart(monkeypatch, model, X, y):
-    monkeypatch.setattr(plan, "DENSE_COLUMNS", 10**9)
+    monkeypatch.setattr(sizes, "DENSE_COLUMNS", 10**9)
     from sklearn.base import clone
 
     return clone(model).set_params(solver__tol=3e-4).fit(X, y)
@@ -225,7 +225,7 @@ def test_no_fold_starts_from_a_fit_to_its_held_out_rows(monkeypatch):
         return scores(path, *given)
 
     monkeypatch.setattr(WarmStarts, "held_out_scores", noted)
-    monkeypatch.setattr(plan, "DENSE_COLUMNS", 10)
+    monkeypatch.setattr(sizes, "DENSE_COLUMNS", 10)
     X = np.random.default_rng(0).normal(size=(300, 2))
     model = build(ks.KitchenSinkRegressor, ks.Binning(gamma=0.2), 6, "quantile", alpha=1e-2)
     model.fit(X, X[:, 0])

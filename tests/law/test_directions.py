@@ -59,7 +59,7 @@ def test_products_of_any_basis_predict_small_steps(basis):
 
 def test_directions_are_scaled_to_one():
     products = np.diag([4.0, 1.0, 0.0])
-    np.testing.assert_allclose(directions(products, None), [1.0, 0.5, 1e-4])
+    np.testing.assert_allclose(directions(products, None), [1.0, 0.5, 1e-6])
     turned = directions(products, 2)
     np.testing.assert_allclose(np.abs(turned), [[1, 0], [0, 0.5], [0, 0]], atol=1e-12)
     np.testing.assert_array_equal(directions(np.zeros((2, 2)), None), 1.0)

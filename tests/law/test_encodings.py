@@ -57,7 +57,7 @@ def test_text_that_repeats_in_one_fit_alone_is_encoded_as_in_the_first_one():
     words = np.array([f"word {k} of many" for k in range(50)])[np.arange(510) % 50]
     table = open_table(pa.table({"text": words}))
     rows, targets = Rows(table, Columns.learn(table)), np.arange(510.0) % 7
-    few = (np.arange(510) < 400).astype(float)
+    few = (np.arange(510) < 350).astype(float)
     for weights, others, kind in ((None, few, Means), (few, None, Text)):
         first = encode(rows, targets, weights, "regression")
         assert isinstance(first.columns.encoders[0], kind)

@@ -9,7 +9,7 @@ import pytest
 
 import kitchensinks as ks
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting import plan
+from kitchensinks.fitting import plan, sizes
 from kitchensinks.fitting.plan import make_plan
 from kitchensinks.fitting.run import RUNS
 from kitchensinks.fitting.sizes import Sizes
@@ -57,8 +57,9 @@ PENALTIES = {
 @pytest.fixture(autouse=True)
 def _small_sizes(monkeypatch):
     """Sizes at which solvers pay, as small as the data here; half of the fits come to a halt."""
-    for name, size in {"DENSE_COLUMNS": 40, "SPAN_ROWS": 10, "SPAN_ROWS_EXACT": 10}.items():
-        monkeypatch.setattr(plan, name, size)
+    monkeypatch.setattr(sizes, "DENSE_COLUMNS", 40)
+    for name in ("SPAN_ROWS", "SPAN_ROWS_EXACT"):
+        monkeypatch.setattr(plan, name, 10)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
