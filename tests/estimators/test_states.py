@@ -100,7 +100,7 @@ def test_half_a_batch_is_not_counted(monkeypatch):
     before = model.predict(X)
     blocks = FeatureBlocks(X, model.law_.features, 1e9)
 
-    def broken(self, start, work):
+    def broken(self, start=0, work=None):
         yield slice(0, 100), work(slice(0, 100), blocks.of(X[:100]))
         raise KeyboardInterrupt
 

@@ -27,6 +27,7 @@ SOLUTIONS = {
     "quasi-newton": "l-bfgs",
     "projected": "spectral projected gradient",
     "multipliers": "admm",
+    "rows": "l-bfgs",
     "smoothed": "smoothed",
     "stages": "two stages",
     "stochastic": "stochastic gradients",

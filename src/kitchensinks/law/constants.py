@@ -12,8 +12,7 @@ of its constants is changed.
 FEWEST_ROWS = 30
 # With weights that count as fewer rows, (Σw)²/Σw², every batch would be copies of one row.
 LEAST_ROWS = 1.5
-# Fewest rows for what is not cross-validated: a basis with its own bandwidth, law="agop", and
-# encodings of categories (with fewer rows they become mean targets without a trial).
+# Fewest rows for a basis with its own bandwidth and for law="agop", which are not cross-validated.
 FEWEST_FOR_SCALES = 400
 # Each step of the descent costs batch × columns. Above this many columns, scales are learned for
 # the columns most correlated with the targets, and laws are compared as for few rows.

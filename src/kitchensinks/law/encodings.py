@@ -85,7 +85,7 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
 
 def _many(batch: Batch) -> bool:
     """Whether there are enough rows to compare encodings."""
-    return batch.counted >= constants.FEWEST_FOR_SCALES
+    return batch.counted >= constants.FEW_ROWS
 
 
 def _ways(batch: Batch, labels: tuple[str, ...], like: Columns | None) -> list[Rows]:

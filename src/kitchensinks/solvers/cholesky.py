@@ -45,7 +45,8 @@ def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
     array([1., 2.])
     """
     factor = _jittered(matrix, ridge)[0]
-    return solve_lower(factor, right.reshape(len(right), -1)).reshape(right.shape)
+    columns = right if right.ndim == 2 else right[:, None]
+    return solve_lower(factor, columns).reshape(right.shape)
 
 
 def lower_factor(matrix: AnyArray, ridge: float = 0.0) -> AnyArray:
