@@ -224,7 +224,7 @@ def test_means_are_kept_where_another_encoding_is_hardly_better(error, kind, mon
         return SimpleNamespace(run_error=1.0 if task.n_inputs > 1 else error)
 
     monkeypatch.setattr(encodings, "short_run", run)
-    batch = batch_of_words(20)
+    batch = batch_of_words(30)
     found = encodings.encode(batch.rows, batch.targets[:, 0], None, "regression")
     assert isinstance(found.columns.encoders[0], kind)
 

@@ -265,7 +265,8 @@ def _components(task: LearningRows, stage: str, candidate: Candidate, rows: int)
         count = max(int(math.sqrt(share * products / rows)), candidate.score.components)
     else:
         most = constants.WIDE_FEATURES if task.wide else constants.TRIAL_FEATURES
-        count = int(np.clip(rows // 4, constants.FEWEST_FEATURES, most))
+        features = rows // 4 if task.wide else share * constants.TRIAL_ENTRIES / rows
+        count = int(np.clip(features, constants.FEWEST_FEATURES, most))
     count = min(count, candidate.limit.components)
     # Cosine and sine come together.
     return count if candidate.sparse else max(2, count - count % 2)
