@@ -95,9 +95,10 @@ def test_a_target_that_does_not_exist_gets_the_nearest_name(refused, train, tmp_
         ([3.5] * 40, "one value only, 3.5"),
         ([None] * 40, "missing in every row"),
         ([float("inf")] + [0.5] * 39, "infinite"),
-        ([f"name {k}" for k in range(1200)], "too many to be classes"),
+        ([f"name {k}" for k in range(1200)], "--target, or write numbers as 1234.5"),
+        ([f"name {k}" for k in range(40)], "--target, or give --task classification"),
     ],
-    ids=["one class", "one number", "missing", "infinite", "names"],
+    ids=["one class", "one number", "missing", "infinite", "names", "few names"],
 )
 def test_a_target_with_nothing_to_learn(values, words, refused, tmp_path):
     kind = pyarrow.float64() if values[0] is None else None

@@ -410,3 +410,14 @@ def test_a_pickle_holds_the_seed_and_not_the_draw():
     assert len(small) < 8 * (2000 + 3 * 500) + 5000
     again = pickle.loads(small)
     np.testing.assert_array_equal(again.scores(X), model.model_.scores(X))
+
+
+def test_lbfgs_goes_on_where_a_ridge_is_too_weak_for_dual_coordinates(monkeypatch):
+    monkeypatch.setattr("kitchensinks.fitting.plan.SPAN_ROWS", 0)
+    monkeypatch.setattr(sizes, "DENSE_COLUMNS", 10)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = build(ks.KitchenSinkClassifier, ks.Binning(gamma=0.1), 30, "squared_hinge", alpha=1e-6)
+    model.fit(X, X[:, 0] * X[:, 1] > 0.0)
+    assert model.converged_
+    assert model.solver_ == "l-bfgs by rows (sparse)"
+    assert str(model.plan_).startswith("sparse rows in the bins: the ridge is too weak for the")

@@ -134,3 +134,10 @@ def test_calibration_takes_the_last_rows_of_a_stream():
     for _ in range(2 * room):
         fitted.partial_fit(ROWS, LABELS)
     assert len(fitted.state_.sums.recent) == room
+
+
+def test_rows_after_a_fit_come_in_batches_of_the_size_that_is_asked_for_now():
+    fitted = ks.KitchenSinkClassifier(ks.Fourier(), 20, loss="hinge", random_state=0)
+    fitted.fit(ROWS, LABELS).set_params(solver=ks.Solver("stochastic", batch_size=32))
+    fitted.partial_fit(ROWS, LABELS)
+    assert fitted.state_.sums.recent.maxlen == -(-stochastic.CALIBRATION_ROWS // 32)

@@ -99,6 +99,14 @@ def test_a_path_of_ridges_takes_few_visits_to_each_row(name):
     assert path.solve(None, settings, ALPHA).passes <= warm[0].passes
 
 
+@pytest.mark.parametrize("name", ["hinge", "logistic"])
+def test_a_path_of_ridges_keeps_the_coefficients_of_the_last_ones(name):
+    path, ridges = starts_of(name, targets_for(LOSSES[name])), ALPHA * 2.0 ** -np.arange(5.0)
+    for alpha in ridges:
+        path.solve(None, settings_of(name), alpha)
+    assert list(path.kept) == ridges[-3:].tolist()
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_fit_on_a_learned_law_stops_soon_and_is_certified(name):
     settings = settings_of(name, least_gain=LEAST_GAIN, max_iter=200)

@@ -4,6 +4,7 @@ The problem is a loss, a penalty with or without a ball, and a design: dense blo
 bins. `Needs` says which solvers apply; the others refuse, naming what is missing.
 """
 
+from collections import deque
 from functools import cache
 
 import numpy as np
@@ -163,6 +164,16 @@ def test_every_solver_that_applies_reaches_the_optimum(name, penalty, design):
             np.testing.assert_allclose(inside, solution.weights, atol=1e-9, err_msg=solver)
         applied.append(solver)
     assert len(applied) >= 2, "each problem is solved in two ways at least"
+
+
+def test_many_rows_leave_few_pairs_in_memory(monkeypatch):
+    """As many columns do: each vector has coefficients and an image."""
+    made, problem = [], problem_of("logistic", "ridge", "bins")
+    monkeypatch.setattr(rows, "deque", lambda maxlen: made.append(deque(maxlen=maxlen)) or made[-1])
+    for limit in (2 * N_ROWS, 2 * N_ROWS - 1):
+        monkeypatch.setattr(rows, "MANY_COLUMNS", limit)
+        assert rows.solve_by_rows(problem, tol=1e-6, max_iter=200)[0].converged
+    assert [pairs.maxlen for pairs in made] == [smooth.MEMORY, smooth.SHORT]
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -55,10 +55,10 @@ def read_target(
             raise ValueError(f"The target {name!r} has infinite values: replace them.")
         return numbers, weights, task
     most = max(_MOST_CLASSES, len(known) // 10)
-    if asked == "auto":
-        most = min(most, max(_MOST_LABELS, len(known) // 2))
-    if len(different) > most:
+    likely = min(most, max(_MOST_LABELS, len(known) // 2)) if asked == "auto" else most
+    if len(different) > likely:
         what = "write numbers as 1234.5" if values.dtype.kind == "U" else "give --task regression"
+        what = "give --task classification for classes" if len(different) <= most else what
         raise ValueError(
             f"The target {name!r} has {len(different)} different values in {len(known)} rows, too "
             f"many to be classes. Name another column with --target, or {what}."

@@ -340,13 +340,21 @@ def _too_large(shape: Sizes, settings: Settings) -> str:
     )
 
 
+def _too_weak(plan: Plan) -> str:
+    return f"the ridge is too weak for the solver {plan.solver!r} that was planned"
+
+
 def by_gram(plan: Plan, settings: Settings) -> Plan:
     """The plan of a loss that is not squared by the Gram of all rows, where that is not it yet."""
     solver = _in_metric(settings)
     if plan.solver == solver:
         return plan
-    reason = f"the ridge is too weak for the solver {plan.solver!r} that was planned"
-    return replace(plan, solver=solver, reason=reason)
+    return replace(plan, solver=solver, reason=_too_weak(plan))
+
+
+def by_rows(plan: Plan) -> Plan:
+    """The plan of a smooth loss on sparse features after dual coordinates that were too slow."""
+    return replace(plan, solver="sparse rows", reason=_too_weak(plan))
 
 
 def continued(plan: Plan, solver: str) -> Plan:

@@ -123,7 +123,7 @@ def _convex(task: Task) -> tuple[Plan, Fit]:
 
 
 def _sparse(task: Task) -> tuple[Plan, Fit]:
-    return task.plan, fit_sparse(task.plan, *task.given, task.calibrate)
+    return fit_sparse(task.plan, *task.given, task.calibrate)
 
 
 # What runs a plan in this process, by its solver.

@@ -9,7 +9,7 @@ import numpy as np
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few, with_level
-from kitchensinks.fitting.plan import Plan
+from kitchensinks.fitting.plan import Plan, by_rows
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, shares_of, solver_options
 from kitchensinks.problem.bins import Bins
@@ -45,6 +45,8 @@ CALIBRATED = 10_000
 _ENOUGH_RESIDUALS = 500
 # Held-out rows below this share of all rows are left out of the final fit too.
 _NEGLIGIBLE = 0.05
+# Ridges whose coefficients are kept: a path ends two after the best.
+_KEPT = 3
 
 
 def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
@@ -63,8 +65,8 @@ def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
 
 def fit_sparse(
     plan: Plan, blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: int
-) -> Fit:
-    """The fit by the solver of the plan, certified as its dense counterpart is.
+) -> tuple[Plan, Fit]:
+    """The fit by the solver of the plan, certified as its dense counterpart is; the plan that ran.
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
     on 10,000 rows where the ridge is given: in `calibrate` folds, each held out of a fit to all
@@ -79,7 +81,8 @@ def fit_sparse(
         if chosen:
             raise too_few(settings, blocks.n_rows)
         alpha = float(settings.alpha)
-        return Fit(alpha, path.solve(weights, settings, alpha))
+        solution = path.solve(weights, settings, alpha)
+        return path.plan, Fit(alpha, solution)
     # Where few rows are held out, the fit without them is the final one.
     final = not chosen and share <= _NEGLIGIBLE
     rough = settings if final else _rough(settings)
@@ -100,7 +103,8 @@ def fit_sparse(
     if chosen:
         rows = path.design, batch.targets, shares_of(weights, blocks.n_rows)
         solution = with_level(solution, held_out, *rows, settings.loss)
-    return Fit(alpha, solution, alphas=tried, alpha_errors=errors, held_out=held_out)
+    fit = Fit(alpha, solution, alphas=tried, alpha_errors=errors, held_out=held_out)
+    return path.plan, fit
 
 
 def _held_share(settings: Settings, n_rows: int, calibrate: int) -> tuple[float, int]:
@@ -135,7 +139,8 @@ class WarmStarts:
 
     Ridge regression is by conjugate gradients. Quasi-Newton and projected-gradient steps are in the
     metric of the Gram's diagonal, and the ridge steps of ADMM are conjugate gradients. kept: by
-    ridge, the coefficients of the rows in the weights, where the solver has them.
+    each of the last ridges, the coefficients of the rows in the weights, where the solver has them.
+    plan: that of the next fit; L-BFGS goes on where dual coordinates are too slow.
     """
 
     design: SparseFeatures | Bins
@@ -172,15 +177,21 @@ class WarmStarts:
             return solve_nonsmooth(problem, factored=metric, **options)
         if kind not in ("sparse coordinates", "sparse rows"):
             return solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
-        nearest = sorted(self.kept, key=lambda one: abs(math.log(one / alpha)))[:1]
-        options["start"] = self.kept[nearest[0]] if nearest else None
+        nearest = min(self.kept, key=lambda one: abs(math.log(one / alpha)), default=alpha)
+        options["start"] = self.kept.get(nearest)
         if kind == "sparse rows":
-            found, self.kept[alpha] = solve_by_rows(problem, **options)
-            return found
-        most = float(options.pop("max_iter"))
-        most = min(most, MOST_VISITS) if least_gain else most
-        found, self.kept[alpha] = solve_coordinates(problem, most=most, **options)
-        return found._replace(settled=least_gain > 0.0)
+            found, own = solve_by_rows(problem, **options)
+        else:
+            steps = int(options.pop("max_iter"))
+            most = min(float(steps), MOST_VISITS) if least_gain else float(steps)
+            found, own = solve_coordinates(problem, most=most, **options)
+            found = found._replace(settled=least_gain > 0.0)
+            if problem.loss.smooth and not (found.converged or found.settled):
+                self.plan = by_rows(self.plan)
+                options |= {"start": own, "max_iter": steps}
+                found, own = solve_by_rows(problem, **options)
+        self.kept = dict([*self.kept.items(), (alpha, own)][-_KEPT:])
+        return found
 
     def held_out_scores(self, split: Split, settings: Settings, alpha: float) -> Array:
         """The scores of the held-out rows by a fit to the others."""

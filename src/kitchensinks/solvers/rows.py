@@ -22,7 +22,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Callback, Problem, Solution, certificate, certified_gap
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs
-from kitchensinks.solvers.smooth import COUPLING, ENOUGH, MEMORY
+from kitchensinks.solvers.smooth import COUPLING, ENOUGH, MANY_COLUMNS, MEMORY, SHORT
 
 # Halvings of a step at most: a shorter one is zero up to rounding.
 _HALVINGS = 40
@@ -62,7 +62,9 @@ def solve_by_rows(
     NEEDS.check(problem)
     first_pass = problem.design.passes
     span = _Span(problem)
-    pairs: deque[_Pair] = deque(maxlen=MEMORY)
+    # Each vector has an image beside its coefficients.
+    many = 2 * problem.design.n_rows > MANY_COLUMNS
+    pairs: deque[_Pair] = deque(maxlen=SHORT if many else MEMORY)
     first = np.zeros(problem.targets.shape) if start is None else start * span.fitted[:, None]
     point = span.vector(first)
     point = point._replace(level=best_shift(problem, point.image))

@@ -124,10 +124,10 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     plan = make_plan(Sizes.of(blocks, stream=True), settings)
     if isinstance(known, Moments | Stochastic):
         plan = continued(plan, "sums" if isinstance(known, Moments) else "stochastic")
-    else:
+    state = replace(state, settings=settings.bare(), plan=plan)
+    if not isinstance(known, Moments | Stochastic):
         nothing = _nothing_summed(plan, blocks, settings, state.targets.n_outputs)
         known = _from_fit(state, nothing)
-    state = replace(state, settings=settings.bare(), plan=plan)
     if isinstance(known, Stochastic):
         steps = known.copy()
         steps.add(batch, settings)

@@ -139,7 +139,7 @@ class Columns:
         encoders = _learn_each(known, sample, formats, seed)
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
-        tell_empty(names, {one.name for one in encoders}, sampled=len(sample) < table.n_rows)
+        tell_empty(names, (one.name for one in encoders), sampled=len(sample) < table.n_rows)
         return cls(tuple(encoders), _dtype_of(encoders, table))
 
     @property

@@ -104,12 +104,13 @@ def stray_words(words: AnyArray) -> list[str]:
     return different[odd].tolist() if few else []
 
 
-def tell_empty(names: Iterable[Any], kept: Container[Any], sampled: bool = False) -> None:
+def tell_empty(names: Iterable[Any], kept: Iterable[Any], sampled: bool = False) -> None:
     """Warn of columns without any value, which a recipe leaves out.
 
     kept: the names of the others; sampled: not all rows were looked at.
     """
-    empty = [name for name in names if name not in kept]
+    known = set(kept)
+    empty = [name for name in names if name not in known]
     if empty:
         shown = ", ".join(map(repr, empty[:_DESCRIBED]))
         more = f" and {len(empty) - _DESCRIBED} more" if len(empty) > _DESCRIBED else ""
