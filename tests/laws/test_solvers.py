@@ -5,6 +5,7 @@ bins. `Needs` says which solvers apply; the others refuse, naming what is missin
 """
 
 from collections import deque
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from kitchensinks.problem.problem import Problem, certificate
 from kitchensinks.solvers import conjugate, coordinate, nonsmooth, rows, smooth, smoothed
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
+from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs
 from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
 from tests.problems import design_of, least_objective
@@ -174,6 +176,19 @@ def test_many_rows_leave_few_pairs_in_memory(monkeypatch):
         monkeypatch.setattr(rows, "MANY_COLUMNS", limit)
         assert rows.solve_by_rows(problem, tol=1e-6, max_iter=200)[0].converged
     assert [pairs.maxlen for pairs in made] == [smooth.MEMORY, smooth.SHORT]
+
+
+def test_coefficients_of_rows_start_the_fit_to_other_rows_where_the_last_one_ended():
+    """They are the same weights, Z'γ, whatever the mean of the rows that are fitted."""
+    problem = problem_of("poisson", "ridge", "bins")
+    found, own = rows.solve_by_rows(replace(problem, alpha=1e-6), tol=1e-9, max_iter=30)
+    assert np.allclose(MATRIX.T @ own, found.weights)
+    shares, seen = SHARES**2, []
+    other = replace(problem, row_weights=shares / shares.sum(), alpha=1e-6)
+    rows.solve_by_rows(other, start=own, callback=lambda *step: seen.append(step[1]))
+    scores = MATRIX @ found.weights
+    loss = other.mean_loss(scores + best_shift(other, scores)).sum()
+    assert np.isclose(seen[0], loss + other.alpha * np.sum(found.weights**2))
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -105,16 +105,22 @@ class _Span:
         if not isinstance(problem.design, ProductDesign):
             raise TypeError(f"{NEEDS.solver} needs sparse features in memory.")
         self.design, self.fitted = problem.design, problem.row_weights > 0.0
-        # z·m of each row and m·m, for the mean m.
+        # z·m of each row, for the mean m.
         self.means = self.design.inner(self.shares, self.fitted) * problem.fit_intercept
-        self.size = float(problem.row_weights @ self.means[:, 0])
         self.diagonal = float(np.mean(problem.diagonal))
 
     def vector(self, coefficients: Array, level: Array | float = 0.0) -> _Vector:
-        """A vector with its product with the centred K."""
-        image, total = self.design.inner(coefficients, self.fitted), coefficients.sum(axis=0)
+        """A vector with its product with the centred K.
+
+        Multiples of w are weights of zero. Coefficients that sum to zero are kept: they are small,
+        and the same weights about the mean of other rows, where another fit starts from them.
+        """
+        total = coefficients.sum(axis=0)
         if self.problem.fit_intercept:
-            image += self.size * total - self.means[:, 0] @ coefficients - self.means * total
+            coefficients = coefficients - self.shares * total
+        image = self.design.inner(coefficients, self.fitted)
+        if self.problem.fit_intercept:
+            image -= self.means[:, 0] @ coefficients
         return _Vector(coefficients, image, np.broadcast_to(level, total.shape))
 
     def inner(self, one: _Vector, two: _Vector, level: bool = True) -> Array:
@@ -167,7 +173,6 @@ class _Span:
         """The weights of a point with the best intercept, certified."""
         problem = self.problem
         weights = self.design.adjoint(point.coefficients)
-        weights -= np.outer(problem.mean, point.coefficients.sum(axis=0))
         scores = self.design.scores(weights)
         intercept = best_shift(problem, scores)
         if not problem.loss.separable:
