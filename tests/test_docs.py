@@ -152,9 +152,17 @@ def test_the_sidebar_has_at_most_seven_entries_and_every_page_is_reached():
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in PAGES:
+    for page in [*PAGES, DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]:
         text = page.read_text("utf-8")
         for block in blocks_of(page):
             text = text.replace(block.text, "")
-        for link in re.findall(r"\]\((?!http|#)([^)#\s]+)(?:#[^)]*)?\)", text):
-            assert (DOCS / link).exists(), f"{page.name}: {link}"
+        for link, place in re.findall(r"\]\((?!http)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+            target = (page.parent / link) if link else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not place or place in _anchors(target), f"{page.name}: {link}#{place}"
+
+
+def _anchors(page):
+    """The places of a page that a link may name: its headings in small letters, with hyphens."""
+    headings = re.findall(r"^#+ (.*)", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one).lower().strip().replace(" ", "-") for one in headings}
