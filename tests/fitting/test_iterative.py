@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
+from kitchensinks.cli.options import in_options
 from kitchensinks.fitting import plan, sizes
 from kitchensinks.fitting.sparse import WarmStarts
 from tests.catalogue import build
@@ -192,8 +193,11 @@ def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkey
 def test_solvers_that_stop_early_say_so(options):
     X, y = CANCER
     model = build(ks.KitchenSinkClassifier, n_components=50, max_iter=1, random_state=0, **options)
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations.*above tol=0.001"):
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations.*of ks.Solver") as told:
         model.fit(X, y)
+    (said,) = (str(one.message) for one in told if one.category is ConvergenceWarning)
+    assert "above tol=0.001" in said
+    assert in_options(said).endswith(". Raise --alpha.")
     assert not model.converged_
     assert model.gap_ > 1e-3 * model.objective_
 

@@ -110,5 +110,5 @@ def warn_unconverged(evidence: Evidence, tol: float) -> None:
             )
         else:
             stopped = f"{evidence.solver} stopped after {evidence.iterations} iterations"
-            message = f"{stopped} with {gap}. Raise max_iter or tol, or alpha."
+            message = f"{stopped} with {gap}. Raise max_iter or tol of ks.Solver, or alpha."
         warn(message, ConvergenceWarning)
