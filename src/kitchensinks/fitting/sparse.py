@@ -177,8 +177,8 @@ class WarmStarts:
             return solve_nonsmooth(problem, factored=metric, **options)
         if kind not in ("sparse coordinates", "sparse rows"):
             return solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
-        nearest = min(self.kept, key=lambda one: abs(math.log(one / alpha)), default=alpha)
-        options["start"] = self.kept.get(nearest)
+        nearest = sorted(self.kept, key=lambda one: abs(math.log(one / alpha)))[:1]
+        options["start"] = self.kept[nearest[0]] if nearest else None
         if kind == "sparse rows":
             found, own = solve_by_rows(problem, **options)
         else:
