@@ -9,11 +9,11 @@ from kitchensinks.features.blocks import FEW_COLUMNS, FeatureBlocks
 DENSE_COLUMNS = FEW_COLUMNS
 # A fit by the Gram holds at most this many arrays of its size (measured: 5).
 GRAM_COPIES = 6
-# Time of a pass per feature and row, in units of one product of the Gram (measured: 0.3 ns, and
-# 0.006 ns for such a product).
-PASS_PRODUCTS = 50.0
-# Additional time of a pass per feature, row and output, in the same unit (measured: 0.1 ns).
-OUTPUT_PRODUCTS = 17.0
+# Time of a pass per feature and row, in units of one product of the Gram (measured: 0.2 ns, and
+# 0.006 ns for such a product; both are twice that in float64).
+PASS_PRODUCTS = 35.0
+# Additional time of a pass per feature, row and output, in the same unit (measured: 0.02 ns).
+OUTPUT_PRODUCTS = 3.5
 # Passes that conjugate gradients are expected to take: measured were 13 on adult, 15 on MNIST, 33
 # to 44 on forest cover, and 97 on KDD Cup 99, where they give up for the Gram.
 EXPECTED_PASSES = 25
