@@ -17,8 +17,8 @@ SPAN_ROWS = 2000
 # The same where conjugate gradients are no substitute: they find another interpolant without a
 # ridge, and form no Gram for the direct solver.
 SPAN_ROWS_EXACT = 5000
-# Conjugate gradients pay from this many features on. With 2000 they took 0.9 of the time of a direct
-# fit on adult, and twice that time on KDD Cup 99 and forest cover.
+# Conjugate gradients pay from this many features on. With 2000 they took 0.9 of the time of a
+# direct fit on adult, and twice that time on KDD Cup 99 and forest cover.
 CONJUGATE_COLUMNS = 3000
 # Conjugate gradients are chosen if they should take less than this share of the time of the Gram.
 # It is below one because they also keep the features in memory.
