@@ -94,7 +94,7 @@ def _learned(law: Facts) -> Facts:
 def _told(value: object) -> str:
     if isinstance(value, dict):
         known = ((key, number) for key, number in value.items() if number is not None)
-        # Counts as they are, because few digits would not do for many rows.
+        # Counts in full: rounded to a few digits, they would be wrong for many rows.
         told = ((k, n if isinstance(n, int) else f"{n:.5g}") for k, n in known)
         return ", ".join(f"{key} {number}" for key, number in told)
     if isinstance(value, list):

@@ -112,7 +112,7 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> Facts:
 
 
 def _write_page(out: Path, page: Path, terminal: Terminal) -> Facts:
-    """Write the page on all results in the folder `out`, judged by the rule of today."""
+    """Write the page on all results in the folder `out`, judged by the present rule."""
     if not out.is_dir():
         raise FileNotFoundError(f"{out} is not a folder: pass that of the results with --out.")
     for name in experiments.names():

@@ -61,7 +61,7 @@ _PARTS = {
 }
 
 
-# What scikit-learn's checks of a fit set.
+# Attributes that scikit-learn's checks set during a fit.
 _COLUMNS_OF_FIT = frozenset({"n_features_in_", "feature_names_in_"})
 
 
@@ -421,7 +421,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
         one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
         or a table, with the name of its target column as y; of more than 20,000 rows a sample is
-        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
+        used. compare: whether the two other models are fitted, to three quarters of the rows.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Tables of buckets: rows with equal letters, found without a look at the others."""
+"""Hash tables of buckets: rows with equal letters are found without a look at all rows."""
 
 import math
 from dataclasses import dataclass

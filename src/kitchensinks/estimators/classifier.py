@@ -38,8 +38,8 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         all tables. A basis such as ``ks.Fourier()``, ``ks.ReLU()`` or ``ks.Stumps()`` is the
         papers' method and nothing else; ``ks.Learned(ks.Fourier())`` learns the law of a basis;
         a law that another fit has found (``model.law_``) is fitted again.
-    n_components : K, the number of draws. None: what the held-out error asks for where the law is
-        learned, and 1000 for a given basis, which meets its kernel to about 1/√K = 3 %; "auto": K
+    n_components : K, the number of draws. None: chosen by held-out error where the law is learned,
+        and 1000 for a given basis, which approximates its kernel to about 1/√K = 3 %; "auto": K
         is doubled from 256 until the held-out squared error stops falling (`k_path_` has the
         curve).
     loss : "squared" (the default: one linear system, and probabilities are calibrated), "hinge",
@@ -52,12 +52,12 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         on features divided by their bound, as in the kitchen-sinks paper; ``ks.L2Ball(R)``: Σc² ≤
         R² on raw features, as in the thesis.
     standardize : zero mean and unit variance for every column, because one bandwidth serves all.
-    fit_intercept : whether there is a b, because few targets have the mean zero; False is the fit
-        of the papers.
-    categorical_features : columns that are categories whatever their type, as a list of names, of
-        places, or of True and False for each column. "from_dtype" and None: no others than those
-        whose type says so, text and declared categories of frames and tables, which are categories
-        in any case; numbers are quantities more often than names.
+    fit_intercept : whether f has the intercept b. True, because few targets have mean zero; False
+        is the papers' fit.
+    categorical_features : columns that are categories whatever their type, as a list of names, a
+        list of indices, or a mask. Text and declared categories of frames and tables are
+        categories in any case. "from_dtype" and None add no others, because numbers are quantities
+        more often than names.
     solver : "auto", the cheapest that suits the sizes, or the name of an algorithm, or
         ``ks.Solver(...)`` with its accuracy, precision and memory. ``model.plan_`` says what ran
         and why.
@@ -179,10 +179,10 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     ) -> RiskCertificate:
         """A bound on the expected loss of a fit with ``constraint=``, from its own training rows.
 
-        X and y are the rows of the fit. The bound holds with probability 1 − delta; beside it
-        stands that of the kitchen-sinks paper (section 5), which knows nothing of the features.
-        For two classes, without intercept and weights of rows: see
-        `kitchensinks.state.certificate`. draws: of signs, for the complexity.
+        X and y are the rows of the fit. The bound holds with probability 1 − delta. Beside it is
+        the bound of the kitchen-sinks paper (section 5), which does not look at the features. For
+        two classes, without intercept and weights of rows: see `kitchensinks.state.certificate`.
+        draws: how many draws of signs estimate the complexity.
 
         Examples
         --------

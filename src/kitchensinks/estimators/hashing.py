@@ -40,8 +40,8 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     Parameters
     ----------
     n_units : m, the length of a code: 1024 tell a distance to about 1/√m = 3 %; or "auto" with
-        `near`: as many as the tables need so that a query is compared with about as many rows
-        however many there are.
+        `near`: as many as the tables need for a query to be compared with about the same number
+        of rows, however many there are.
     pool : q, the number of letters, 2 or more. 2 is the sign of a projection (SimHash); 8 is that
         of the maxout paper's Figure 1, and has three bits.
     projection : "gaussian" (the default: independent directions), "orthogonal" or "hadamard", as

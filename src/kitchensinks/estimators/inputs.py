@@ -219,7 +219,7 @@ def more_rows(
     y: ArrayLike,
     sample_weight: SampleWeight = None,
 ) -> Batch:
-    """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
+    """Encoded rows for an existing fit: a later batch, or rows to score."""
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
     rows = known_rows(estimator, state, X)

@@ -90,16 +90,16 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     With Φ(x) = (φ(x; θ_1), …, φ(x; θ_K))/√K, C = Σw(Φ − Φ̄)(Φ − Φ̄)'/Σw and C·v_j = λ_j·v_j, the
     j-th component of x is v_j·(Φ(x) − Φ̄). With ``Fourier`` it is randomised kernel PCA: as K
-    grows it meets ``KernelPCA`` with the basis's kernel. With ``Maxout`` it is the locally linear
-    embedding of the maxout paper (section 5.1). Rows are never held as features: memory grows with
-    K², or with n² where rows are fewer than features (then the n × n form is solved).
+    grows it approaches ``KernelPCA`` with the basis's kernel. With ``Maxout`` it is the locally
+    linear embedding of the maxout paper (section 5.1). Rows are never held as features: memory
+    grows with K², or with n² where rows are fewer than features (then the n × n form is solved).
 
     Parameters
     ----------
     basis : a basis with dense features; None is ``ks.Fourier()``, for kernel PCA as it is mostly
         used.
     n_components : number of principal components; 2 make a picture.
-    n_features : K, the number of draws of θ; 1000 meet a kernel to about 1/√K = 3 %.
+    n_features : K, the number of draws of θ; 1000 approximate a kernel to about 1/√K = 3 %.
     standardize : zero mean, unit variance per column of the rows first (True), because one
         bandwidth serves all columns.
     random_state : int, RandomState or None; an int names the draw for good. None is another draw
@@ -215,7 +215,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Add a batch of rows to the sums; exact once scaler and law are frozen.
 
         They are frozen by `freeze`, or by the first batch (with a warning where they depend on
-        it). The components are found when they are first asked for.
+        it). The components are computed on first access.
         """
         first = not hasattr(self, "_moments")
         X, weights = self._validate(X, sample_weight, reset=first)

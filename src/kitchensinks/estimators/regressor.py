@@ -142,15 +142,15 @@ class KitchenSinkRegressor(MultiOutputMixin, RegressorMixin, KitchenSink):
 
         A given basis with squared loss: exact. Scaler, law, bins and classes are frozen by `freeze`
         or `fit`, or by the first batch (with a warning, because later batches are then measured by
-        the first one); after that any split into batches gives the same weights, which are solved
-        when they are asked for. alpha="auto" is chosen by generalised cross-validation, because
+        the first one). After that any split into batches gives the same weights, which are computed
+        on first access. alpha="auto" is chosen by generalised cross-validation, because
         batches are seen once; some 2000 rows are remembered to calibrate. Other losses, and K too
         large for sums: one averaged stochastic gradient step for each 512 rows, from features made
         anew by their seed.
 
         A learned law stays that of `fit`, or is learned from the first rows of a stream and again
         when it has half as many more. The rows are kept up to 2²⁴ entries where they leave no sums,
-        and all are fitted together when the model is asked for something: see docs/fitting.md.
+        and all are fitted together when the model is used: see docs/fitting.md.
         """
         return self._partial_fit(X, y, sample_weight, None, verbose)
 
@@ -182,9 +182,10 @@ class KitchenSinkRegressor(MultiOutputMixin, RegressorMixin, KitchenSink):
         leave-one-out residuals of up to 2000 rows, whose coverage tends to c as rows become many;
         bins, two stages, other losses and balls have residuals of rows that a first fit was made
         without, for which coverage is c or more; stochastic gradients those of rows before the
-        steps that used them. A learned law has seen all rows, which these promises do not count:
-        docs/intervals.md has the coverage measured. Deviances with a log link ("poisson", "gamma",
-        "tweedie") have no intervals, because their targets vary more where predictions are larger.
+        steps that used them. These promises do not account for a learned law, which has seen all
+        rows: docs/intervals.md has the coverage measured. Deviances with a log link ("poisson",
+        "gamma", "tweedie") have no intervals, because their targets vary more where predictions are
+        larger.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
 """The feature matrix on a cluster: row vectors stay in parts where their rows are, and only
-vectors of K numbers go to and fro.
+vectors of K numbers are sent.
 
 Every part is a function of the rows and of weights, so that Dask can recompute what is lost with a
 worker from its partition.

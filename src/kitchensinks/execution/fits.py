@@ -47,7 +47,7 @@ from kitchensinks.tables.view import Given
 _CALIBRATION = Limits(round(CALIBRATION_ROWS / HELD_OUT), 2**24)
 # Sample that a law is learned from in this process.
 _LEARNED = Limits(constants.POOL, constants.POOL_ENTRIES)
-# The end of errors about what collections do not have.
+# How errors about what is not supported for collections end.
 _ELSEWHERE = "Rows that fit on one machine's disk can be fitted from there, see ks.open_table."
 
 

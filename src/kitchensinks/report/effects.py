@@ -32,7 +32,7 @@ _CLASSES = 4
 @dataclass(frozen=True)
 class Importance:
     """A column: its place, its share by `feature_importances_` (None where there are none), and by
-    how much the loss increases when its values are exchanged between rows."""
+    how much the loss increases when its values are permuted between rows."""
 
     column: str
     place: int
@@ -103,7 +103,7 @@ def _shares(sample: Sample) -> Floats | None:
 
 
 def _grid(sample: Sample, place: int, count: int) -> tuple[list[Any], bool]:
-    """Values that stand for all of a column, and whether they are ordered.
+    """Representative values of a column, and whether they are ordered.
 
     Quantiles of numbers and dates, else the most frequent values; those of ordered categories in
     their declared order.

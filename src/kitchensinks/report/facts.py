@@ -44,7 +44,7 @@ _COVERAGE = 0.9
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with the standard error that the number of rows leaves, where that is known."""
+    """A number with its standard error over the rows, where that is known."""
 
     name: str
     value: float | None
@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows of like probability of a class: their mean, and the share that is of the class."""
+    """Rows of similar probability of a class: its mean, and the share of rows in the class."""
 
     probability: float
     share: float
@@ -240,7 +240,7 @@ def _score(sample: Sample, answers: Floats) -> list[Measured]:
 
 
 def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
-    """For two classes of the second, for more of every class among the most frequent."""
+    """Calibration of the second of two classes, or of each of the most frequent of several."""
     classes = sample.labels.tolist()
     found = {}
     for place in [1] if len(classes) == 2 else sample.frequent[:4]:

@@ -98,7 +98,7 @@ def _is_number(value: object) -> TypeGuard[float | int]:
 
 
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table whose first column names its rows; heads of numbers stand above them."""
+    """A table whose first column names its rows; heads of numeric columns are aligned with them."""
     rows = list(rows)
     numbers = [all(row[k] is None or _is_number(row[k]) for row in rows) for k in range(len(heads))]
     numbers[:1] = [False]
@@ -115,7 +115,7 @@ def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 
 
 def _scrolled(caption: str, top: str, lines: str) -> str:
-    """A table that scrolls by itself, by keys too, where the screen is narrower."""
+    """A table that scrolls by itself, also by keyboard, on screens that are narrower."""
     text = escape(caption)
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{text}"><table>'
@@ -131,7 +131,7 @@ def _pairs_table(caption: str, pairs: dict[str, str]) -> str:
 def _shaded(
     caption: str, corner: str, heads: Sequence[Any], names: Sequence[Any], cells: list[list[Any]]
 ) -> str:
-    """A table whose cells are the darker the larger their numbers are."""
+    """A table with darker cells for larger numbers."""
     flat = [float(value) for line in cells for value in line]
     low, high = min(flat, default=0.0), max(flat, default=1.0)
     room = (high - low) or 1.0

@@ -66,7 +66,7 @@ def compared(sample: Sample) -> list[Compared]:
 
 
 def one_thread() -> Any:
-    """Times of all libraries compare, and threads of trees do not wait for a busy processor."""
+    """One thread for all libraries: their times compare, and trees do not wait for a busy core."""
     return threadpool_limits(limits=1)
 
 

@@ -27,7 +27,7 @@ class RiskCertificate(NamedTuple):
 
     complexity : the Rademacher complexity E sup_f (1/m)·Σ s_i·f(x_i) of the drawn features in the
         ball, by Monte Carlo over the signs s.
-    complexity_error : what Monte Carlo may miss of it, U·√(2·log(2/δ)/(m·draws)).
+    complexity_error : a bound on the Monte Carlo error of it, U·√(2·log(2/δ)/(m·draws)).
     paper_complexity : the bound that needs no features, C/√m for ``ks.SupBall(C)``, (23).
     paper_bound : `bound` with that in place of the complexity.
     fixed : whether the features were fixed before any row was seen, as the theorem asks; a scaler

@@ -17,7 +17,7 @@ _ENTRIES = 2**21
 
 
 class Counted(Protocol):
-    """What knows how many columns it was fitted to."""
+    """Anything that has the number of columns it was fitted to."""
 
     n_features_in_: int
 

@@ -76,7 +76,7 @@ class Spec:
 
     @classmethod
     def of(cls, task: str, names: Sequence[str] | None = None, **given: Any) -> "Spec":
-        """From the parameters of an estimator, or an error that names one that makes no sense."""
+        """From the parameters of an estimator, or an error that names an invalid one."""
         loss = check_loss(given["loss"], task)
         basis, solver = check_basis(given["basis"]), Solver.of(given["solver"])
         constraint, alpha, count = given["constraint"], given["alpha"], given["n_components"]
