@@ -71,7 +71,7 @@ class OfParts(Linked):
     def __new__(cls, *given: Any, **named: Any) -> Self:
         if "verbose" in named:
             raise TypeError(
-                f"{cls.__name__} has no parameter 'verbose': progress is asked of a fit, "
+                f"{cls.__name__} has no parameter 'verbose': pass it to fit, "
                 f"model.fit(X, y, verbose={named['verbose']!r})."
             )
         for name in named.keys() & _PARTS.keys() - set(cls._get_param_names()):
@@ -441,7 +441,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if not state.has_rows:
             raise ValueError("report needs a fit, and no rows have come yet: call partial_fit.")
         if state.targets.n_outputs != 1 and self._task == "regression":
-            raise ValueError("report is about one target: fit and report the outputs one by one.")
+            raise ValueError("A report has one target: fit and report the outputs one by one.")
         return report(self, X, y, compare)
 
     def __sklearn_tags__(self) -> Any:

@@ -228,9 +228,10 @@ class State:
         values = rows.data if sparse.issparse(rows) else rows
         if values.size and np.isnan(values.min()):
             raise ValueError(
-                "X contains NaN, and this model, of a file of an earlier version or of a Dask "
-                "collection with standardize=False, does not know the means of its columns. Fill "
-                "missing values in first (sklearn.impute.SimpleImputer), or fit again."
+                "X contains NaN, and this model does not know the means of its columns: it comes "
+                "from a file of an earlier version, or from a Dask collection with "
+                "standardize=False. Fill missing values in first (sklearn.impute.SimpleImputer), "
+                "or fit again."
             )
         return rows
 
