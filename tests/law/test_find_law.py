@@ -18,6 +18,7 @@ from kitchensinks.law.copies import numbers, one_of_each
 from kitchensinks.law.learned import EFFORTS
 from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.problem.targets import Batch
+from tests.little import stages_at
 
 QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
 N_ROWS = 700
@@ -172,6 +173,7 @@ NOT_ASKED = [{}, {"stages": True, "stream": True}, {"stages": True, "n_component
 def test_two_stages_only_where_they_were_asked_for(classes, others, monkeypatch):
     for name in ("HOPELESS_FIRST", "CLOSE", "BETTER"):
         monkeypatch.setattr(constants, name, 100.0)
+    stages_at(monkeypatch, 0.01)
     # Between laws of nearly equal squared error log loss would decide, and two stages be skipped.
     monkeypatch.setattr(constants, "EVEN", 1.0)
     own = Batch(BATCH.rows, np.sign(BATCH.targets)) if classes else BATCH
