@@ -421,7 +421,7 @@ def test_a_law_prints_what_it_is(learned):
     assert lines[0].startswith("Law: learned ")
     assert lines[-1] == law.record.reason
     stars = [line for line in lines if line.startswith("*")]
-    kept = min(trial.error for trial in law.record.trials if trial.stage == "basis")
+    kept = min(trial.error for trial in law.record.trials if trial.stage == "again")
     assert any(f"{kept:.4f}" in line for line in stars)
     assert any(law.record.map in line for line in stars)
     assert len(stars) < len(law.record.trials) / 2
