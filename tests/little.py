@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from kitchensinks.law import constants
+from kitchensinks.law import constants, ending
+from kitchensinks.law.candidates import try_stages
 from kitchensinks.law.learned import EFFORTS
 
 # Counts of the search, by the names of `law/constants.py`. Every stage of it has its turn and
@@ -49,3 +50,13 @@ def little_work() -> Iterator[None]:
         for effort, fewer in WORK.items():
             patch.setitem(EFFORTS, effort, EFFORTS[effort]._replace(**fewer))
         yield
+
+
+def stages_at(patch: pytest.MonkeyPatch, share: float) -> None:
+    """Let two stages have this share of the held-out error that they have."""
+
+    def tried(*given: object) -> tuple[float, float]:
+        error, ridge = try_stages(*given)
+        return share * error, ridge
+
+    patch.setattr(ending, "try_stages", tried)

@@ -18,6 +18,7 @@ from kitchensinks.law.copies import numbers, one_of_each
 from kitchensinks.law.learned import EFFORTS
 from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.problem.targets import Batch
+from tests.little import stages_at
 
 QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
 N_ROWS = 700
@@ -172,6 +173,7 @@ NOT_ASKED = [{}, {"stages": True, "stream": True}, {"stages": True, "n_component
 def test_two_stages_only_where_they_were_asked_for(classes, others, monkeypatch):
     for name in ("HOPELESS_FIRST", "CLOSE", "BETTER"):
         monkeypatch.setattr(constants, name, 100.0)
+    stages_at(monkeypatch, 0.01)
     # Between laws of nearly equal squared error log loss would decide, and two stages be skipped.
     monkeypatch.setattr(constants, "EVEN", 1.0)
     own = Batch(BATCH.rows, np.sign(BATCH.targets)) if classes else BATCH
@@ -419,7 +421,7 @@ def test_a_law_prints_what_it_is(learned):
     assert lines[0].startswith("Law: learned ")
     assert lines[-1] == law.record.reason
     stars = [line for line in lines if line.startswith("*")]
-    kept = min(trial.error for trial in law.record.trials if trial.stage == "basis")
+    kept = min(trial.error for trial in law.record.trials if trial.stage == "again")
     assert any(f"{kept:.4f}" in line for line in stars)
     assert any(law.record.map in line for line in stars)
     assert len(stars) < len(law.record.trials) / 2

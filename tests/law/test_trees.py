@@ -12,6 +12,7 @@ from kitchensinks.features.bases.trees import _depth
 from kitchensinks.fitting.calibration import calibrate
 from kitchensinks.law import choice, constants
 from tests.catalogue import TREES
+from tests.little import stages_at
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(2600, 6))
@@ -99,6 +100,7 @@ def staged(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "BETTER", math.inf)
         patch.setattr(constants, "CLOSE", 10.0)
+        stages_at(patch, 0.01)
         return request.param(random_state=0).fit(ROWS[:2000], targets[:2000]), targets
 
 

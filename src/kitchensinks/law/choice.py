@@ -296,8 +296,7 @@ def tried_again(task: LearningRows, candidates: list[Candidate]) -> list[Candida
     """The candidates near the least error, tried again with more rows and components."""
     close = _near(task, candidates)
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
-    more = many or (task.effort.twice and len(close) > 1)
-    if not more or task.late(constants.LATE_AGAIN):
+    if not (many or task.effort.twice) or task.late(constants.LATE_AGAIN):
         return close
     reached = [candidate for candidate in close if in_reach(task, candidate)]
     found = [one for one in task.early(constants.LATE_AGAIN, again, reached) if one is not None]

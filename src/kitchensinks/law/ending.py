@@ -196,7 +196,7 @@ def _unseen(
 def _in_stages(
     task: LearningRows, close: list[Candidate], leaves: Candidate | None
 ) -> tuple[Law, BinNumbers] | None:
-    """Dense features followed by bins of the same law, if clearly better as they were tried.
+    """Dense features followed by bins of the same law, if better than either as they were tried.
 
     The union of both bases, each with half of what the last fit may cost. leaves: bins with leaves
     of trees among them, which then are the second stage.
@@ -207,7 +207,7 @@ def _in_stages(
         return None
     first, last = firsts[0], lasts[0]
     error, second = try_stages(task, first, last)
-    if error >= constants.BETTER * min(candidate.score.error for candidate in (*close, last)):
+    if first_best([*(one.score.error for one in (*close, last)), error]) <= len(close):
         return None
     counts = [
         enough(in_time(task, one, 0.5), one.score, one.sparse).components for one in (first, last)
