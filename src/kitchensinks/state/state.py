@@ -294,14 +294,11 @@ class State:
                     "return_std needs the Gram matrix, which model files do not hold and "
                     "drop_sums() lets go of: fit again, or use a pickle of the fitted object."
                 )
-            given = (
-                "ks.Learned(ks.Fourier())" if self.law.record else "a basis such as ks.Fourier()"
-            )
+            given = "Learned(ks.Fourier())" if self.law.record else "Fourier()"
             raise ValueError(
-                "return_std needs the Gram matrix, which a fit by "
-                f"{self.fitted.evidence.solver} does not form: give {given} with "
-                "solver='direct', which forms it; the model is another one, so compare its score "
-                "too."
+                f"return_std needs the Gram matrix, which a fit by {self.fitted.evidence.solver} "
+                f"does not form: give the basis ks.{given} with solver='direct', which forms it; "
+                "the model is another one, so compare its score too."
             )
         intercept = self.settings.fit_intercept
         equations = self.moments.normal_equations(intercept)
