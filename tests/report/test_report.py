@@ -189,6 +189,13 @@ def test_a_quantile_is_scored_by_its_own_loss(tau):
     )
 
 
+def test_object_columns_with_missing_values_of_pandas_are_reported():
+    rows, plain = X.astype(object), X.copy()
+    rows.iloc[0, 0], plain.iloc[0, 0] = pd.NA, np.nan
+    model = fourier().fit(X, Y)
+    assert model.report(rows, Y).score == model.report(plain, Y).score
+
+
 def test_the_facts_are_json(regression, classification):
     for found in (regression[1], classification[3]):
         text = found.to_json()

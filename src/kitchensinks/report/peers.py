@@ -19,6 +19,7 @@ from kitchensinks.numerics.arrays import AnyArray, Bools
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Kinked
 from kitchensinks.report.rows import Sample, constant_loss, names_columns
+from kitchensinks.tables.arrays import with_nan
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
 
@@ -89,7 +90,7 @@ def _numbers(sample: Sample) -> AnyArray:
     state = sample.model.state_
     columns = state.columns
     if columns is None or not sample.frame or not names_columns(columns):
-        checked = check_array(sample.X, dtype=np.float64, ensure_all_finite="allow-nan")
+        checked = check_array(with_nan(sample.X), dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(state.numbers(checked))
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
