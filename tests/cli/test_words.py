@@ -18,7 +18,7 @@ SIGNS = np.sign(ROWS[:, 0])
         (
             {"basis": ks.Binning(), "n_components": 5000, "solver": ks.Solver(memory_budget=16e6)},
             SIGNS,
-            "give --memory 240MB or more, at most 333 components, or --basis fourier.",
+            "give --memory 380MB or more, at most 210 components, or --basis fourier.",
         ),
         (
             {"loss": "exponential", "alpha": 0.0},

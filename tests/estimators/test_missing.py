@@ -109,6 +109,18 @@ def test_one_missing_value_in_the_fit_does_not_change_what_may_be_predicted(stan
         assert list(model.outside(far).columns) == ["b"] * standardize
 
 
+@pytest.mark.parametrize("count", [1, 200])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT], ids=str)
+def test_object_columns_of_a_frame_have_any_kind_of_missing_value(missing, count):
+    """pandas.NA among objects was refused in a frame of numbers, where None and NaN were not."""
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=["a", "b", "a b"])
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0).fit(rows, rows["a"])
+    plain, objects = rows[:count].copy(), rows[:count].astype(object)
+    plain.iloc[0, 1] = np.nan
+    objects.iloc[0, 1] = missing
+    np.testing.assert_array_equal(model.predict(objects), model.predict(plain))
+
+
 @pytest.mark.parametrize("text", [False, True])
 def test_one_missing_value_among_many_rows_spoils_no_fold(text):
     rows = frame(X)

@@ -94,6 +94,15 @@ def test_sample_weights_of_two_are_two_rows():
     np.testing.assert_allclose(model.predict(ROWS, return_std=True)[1], deviation, rtol=1e-8)
 
 
+@pytest.mark.parametrize("n_components", [20, 2 * len(ROWS)])
+def test_a_model_file_of_a_direct_fit_says_where_its_deviations_are(n_components, tmp_path):
+    """It advised a direct fit where there had been one."""
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components, random_state=0).fit(ROWS, VALUES)
+    ks.save(model, tmp_path / "model.sinks")
+    with pytest.raises(ValueError, match=r"model files do not hold.*fit again, or use a pickle"):
+        ks.load(tmp_path / "model.sinks").predict(ROWS, return_std=True)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

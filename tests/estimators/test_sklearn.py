@@ -38,8 +38,11 @@ def estimators(slow):
     yield regressor(loss="huber", alpha=1e-3)
     yield regressor(basis=ks.Binning(gamma=0.1))
     yield classifier(basis=ks.ReLU(), alpha=1e-2)
-    for loss in ("squared", "hinge", "squared_hinge", "logistic"):
-        yield classifier(constraint=ks.L2Ball(1.0), class_weight="balanced", loss=loss)
+    # Squared hinge asks nothing of rows beyond their margin, and its optimum in a ball of radius 1
+    # fits more of the noise: see the same test.
+    radii = {"squared": 1.0, "hinge": 1.0, "squared_hinge": 0.5, "logistic": 1.0}
+    for loss, radius in radii.items():
+        yield classifier(constraint=ks.L2Ball(radius), class_weight="balanced", loss=loss)
     for loss in ("hinge", "logistic"):
         yield classifier(constraint=ks.SupBall(30.0), class_weight="balanced", loss=loss)
     yield regressor(alpha=1e-3, standardize=False)

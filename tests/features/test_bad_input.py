@@ -217,6 +217,25 @@ def test_text(rows):
             call(rows)
 
 
+@pytest.mark.parametrize("kind", [ks.StackedSinksRegressor, ks.StreamingRidgeCV])
+def test_text_in_other_estimators(kind):
+    """Stacks and streams had the words of scikit-learn alone, which do not say what to do."""
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    text = pd.DataFrame(rows).astype(object)
+    text.iloc[0, 0] = "x"
+    model = kind().fit(rows, rows[:, 0])
+    for call in (lambda: kind().fit(text, rows[:, 0]), lambda: model.predict(text)):
+        with pytest.raises(ValueError, match=r"could not convert.*Need numbers: encode text"):
+            call()
+
+
+def test_missing_values_of_pandas_are_told_as_others():
+    rows = pd.DataFrame(ROWS).astype(object)
+    rows.iloc[0, 0] = pd.NA
+    with pytest.raises(ValueError, match=r"contains NaN.*Fill in or drop"):
+        fit()(rows)
+
+
 def test_complex_numbers():
     with pytest.raises(ValueError, match=r"(?s)Complex data not supported.*Need real numbers"):
         fit()(ROWS + 1j)

@@ -56,6 +56,9 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     task = Task.of(FeatureBlocks(rows, frozen, 1e9), batch, settings())
     plan, fit = RUNS[task.plan.solver](task)
     assert plan.solver == "stages"
+    columns, n_bins = (part.n_columns for part in frozen.draw.theta["parts"].parts.values())
+    assert f"direct in the features: {columns} columns ≤ n = 200" in plan.reason
+    assert f"; then binned conjugate in the bins: products with {n_bins:,} sparse" in plan.reason
     assert fit.solution.converged
     parts = list(frozen.draw.theta["parts"].parts.values())
     assert [part.n_components for part in parts] == [30, 12]

@@ -18,7 +18,7 @@ import kitchensinks as ks
 from benchmarks import constants as shown
 from benchmarks.store import read
 from kitchensinks.law import constants, encodings, few
-from kitchensinks.law.candidates import affordable
+from kitchensinks.law.candidates import affordable, bytes_of_bins
 from kitchensinks.law.choice import _refusal
 from kitchensinks.law.copies import by_chance, many, one_of_each
 from kitchensinks.law.directions import gradient_products
@@ -139,16 +139,25 @@ def test_a_thousand_rows_held_out_are_enough_where_copies_are_unequal():
 # -- memory --------------------------------------------------------------------------------
 
 
-def test_the_memory_of_bins_is_that_of_a_fit():
+@pytest.mark.parametrize(
+    ("n_rows", "width", "grids", "classes"),
+    [(60_000, 2, 40, 0), (30_000, 6, 40, 0), (10_000, 6, 100, 0), (30_000, 6, 40, 5)],
+)
+def test_the_memory_of_bins_is_that_of_a_fit(n_rows, width, grids, classes):
     """What a fit allocates for each row and grid is no more, and not much less."""
-    rows = RNG.normal(size=(60_000, 2))
-    model = ks.KitchenSinkRegressor(ks.Binning(gamma=1.0), 40, alpha=1e-3, n_jobs=1, random_state=0)
-    model.fit(rows[:500], rows[:500, 0])
+    rows = np.random.default_rng(0).normal(size=(n_rows, width))
+    given = {"alpha": 1e-3, "n_jobs": 1, "random_state": 0}
+    model = ks.KitchenSinkRegressor(ks.Binning(gamma=1.0), grids, **given)
+    targets = rows[:, 0]
+    if classes:
+        model = ks.KitchenSinkClassifier(ks.Binning(gamma=1.0), grids, **given)
+        targets = np.digitize(targets, np.linspace(-1.0, 1.0, classes - 1))
+    model.fit(rows[:500], targets[:500])
     tracemalloc.start()
-    model.fit(rows, rows[:, 0])
+    model.fit(rows, targets)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert 0.6 < most / (60_000 * 40) / constants.BIN_BYTES < 1.1
+    assert 0.5 < most / grids / bytes_of_bins(n_rows, classes or 1) < 1.0
 
 
 def test_the_pool_of_a_wide_table_takes_128_megabytes():

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.preprocessing import TargetEncoder
 
 import kitchensinks as ks
@@ -381,6 +382,18 @@ def test_intervals_are_categories_in_their_order():
     assert model.score(frame, frame["x"] ** 2) > 0.9
     model.fit(frame.assign(bin=pd.arrays.IntervalArray(frame["bin"])), frame["x"] ** 2)
     assert model.score(frame, frame["x"] ** 2) > 0.9
+
+
+def test_periods_are_the_dates_on_which_they_begin():
+    frame = FRAME.assign(month=pd.period_range("2020-01", periods=len(FRAME), freq="M"))
+    frame.loc[frame.index[::7], "month"] = pd.NaT
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0).fit(frame, TARGET)
+    dates = frame.assign(month=frame["month"].dt.to_timestamp())
+    for rows in (slice(None), slice(1)):
+        np.testing.assert_array_equal(model.predict(frame[rows]), model.predict(dates[rows]))
+    np.testing.assert_array_equal(
+        clone(model).fit(dates, TARGET).predict(dates), model.predict(frame)
+    )
 
 
 @pytest.mark.parametrize("missing", [False, True])

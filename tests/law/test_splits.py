@@ -206,7 +206,7 @@ def _rows(X):
         ({"time": True}, TypeError, "time=True: need a column of X"),
         ({"time": np.arange(900.0)}, TypeError, r"^time=.{,40}: need a column of X"),
         ({"time": "who"}, ValueError, "need a column of dates or numbers"),
-        ({"time": "wen"}, ValueError, "when"),
+        ({"time": "wen"}, ValueError, "^time='wen': .*: did you mean 'when'"),
         ({"groups": 3}, ValueError, "has 3 columns"),
     ],
     ids=str,
@@ -220,8 +220,15 @@ def test_what_makes_no_sense_is_refused(learned, error, words):
 @pytest.mark.parametrize("learned", [{"time": "x"}, {"groups": 4}], ids=str)
 def test_arrays_have_places_and_no_names(learned):
     X = np.zeros((50, 2))
-    with pytest.raises(ValueError, match=r"place of a column|X has 2 columns"):
+    with pytest.raises(ValueError, match=r"place of the column|X has 2 columns"):
         ks.KitchenSinkRegressor(ks.Learned(**learned)).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("what", ["groups", "time"])
+def test_a_mistyped_column_of_a_frame_of_numbers_is_answered_with_the_nearest(what):
+    X = pd.DataFrame(np.zeros((50, 2)), columns=["site", "day"])
+    with pytest.raises(ValueError, match=f"^{what}='sites' is no column of X: did you mean 'site'"):
+        ks.KitchenSinkRegressor(ks.Learned(**{what: "sites"})).fit(X, X["day"])
 
 
 @pytest.mark.usual_work

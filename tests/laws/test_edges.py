@@ -15,7 +15,9 @@ from sklearn.model_selection import train_test_split
 
 import kitchensinks as ks
 from kitchensinks.cli.app import app
+from kitchensinks.problem.losses import SquaredHinge
 from tests.catalogue import build
+from tests.problems import least_objective
 
 RNG = np.random.default_rng(0)
 MORE = RNG.normal(size=(900, 4))
@@ -162,6 +164,30 @@ def test_the_optimum_in_a_large_ball_fits_rows_of_little_weight():
         shares.append(np.mean(scores.argmax(axis=1) == 0))
     assert shares[0] == 1.0
     assert shares[1] < 0.95
+
+
+def test_so_does_the_optimum_of_squared_hinge_in_a_smaller_ball():
+    """Our objective is that of a conic solver: a ball of radius 1 is too large for the check."""
+    X, y = make_blobs(centers=3, random_state=0, cluster_std=20)
+    X, others, y, _ = train_test_split(X, y, test_size=0.5, random_state=0)
+    weight = {0: 1000.0, 1: 1e-4, 2: 1e-4}
+    known = np.array([weight[label] for label in y])
+    # Divided by those of the rare classes, so that the solver sees objectives of about one.
+    counts, signs = known / 1e-4, 2.0 * (y[:, None] == np.arange(3)) - 1.0
+    shares = []
+    for radius in (0.5, 1.0):
+        model = build(ks.KitchenSinkClassifier, None, 30, "squared_hinge", class_weight=weight)
+        model.set_params(constraint=ks.L2Ball(radius), solver=ks.Solver(tol=1e-6), random_state=0)
+        model.fit(X, y)
+        features = model.model_.draw.features((X - model.scaler_.mean) / model.scaler_.scale)
+        least = [
+            least_objective(features, SquaredHinge(), sign[:, None], counts, 0.0, model.constraint)
+            for sign in signs.T
+        ]
+        assert model.objective_ * counts.sum() == pytest.approx(sum(least), rel=1e-4)
+        shares.append(np.mean(model.predict(others) == 0))
+    assert shares[0] > 0.95
+    assert shares[1] <= 0.87
 
 
 def in_a_ball(features, targets, weights, radius):

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+import kitchensinks as ks
 from kitchensinks.fitting.plan import make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.sizes import Sizes
@@ -59,6 +60,22 @@ def starts_of(name, targets, order=slice(None)):
 def optimum(name):
     dense, loss = bins_of().dense(slice(0, N_ROWS)), LOSSES[name]
     return least_objective(dense, loss, targets_for(loss), WEIGHTS / WEIGHTS.sum(), ALPHA)
+
+
+@pytest.mark.parametrize(
+    ("least_gain", "max_iter"), [(LEAST_GAIN, 200), (LEAST_GAIN, 199), (0, 200)]
+)
+def test_a_learned_ridge_fit_goes_on_until_it_settles(least_gain, max_iter):
+    """Targets without noise took more than the 200 iterations that nobody had chosen."""
+    rows = np.random.default_rng(0).normal(size=(1500, 2))
+    draw = ks.Binning(gamma=1.0).draw(0, 2, 200).tabulate([rows])
+    bins = Bins(draw.bins(rows), draw.offsets, draw.scale)
+    shape = Sizes(1500, draw.n_columns, True, 0.0, 1e9, 8, binned=True)
+    settings = settings_of("squared", least_gain=least_gain, max_iter=max_iter, tol=1e-9)
+    starts = WarmStarts(bins, np.floor(3.0 * rows[:, :1]), make_plan(shape, settings))
+    found = starts.solve(None, settings, 1e-10)
+    assert found.settled == (least_gain > 0 and max_iter == ks.Solver.max_iter)
+    assert found.iterations > max_iter if found.settled else found.iterations == max_iter
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
-from kitchensinks.problem.losses import LOSSES, Huber, Kinked, Quantile, Tweedie, get_loss
+from kitchensinks.problem.losses import LOSSES, Clipped, Huber, Kinked, Quantile, Tweedie, get_loss
 
 POINTWISE = [loss for loss in LOSSES.values() if loss.separable]
 SMOOTH = [loss for loss in POINTWISE if loss.smooth]
@@ -88,6 +88,21 @@ def test_conjugates_are_infinite_outside_their_domain():
         assert get_loss(name).conjugate(plus, np.array([dual])) == np.inf, name
     assert get_loss("tweedie").conjugate(0.0 * plus, -0.1 * plus) == np.inf
     assert MULTINOMIAL.conjugate(np.array([[1.0, 0.0]]), np.array([[0.1, 0.1]])) == np.inf
+
+
+@pytest.mark.parametrize("loss", POINTWISE, ids=lambda loss: loss.name)
+def test_the_slope_of_a_clipped_loss_is_a_clipped_line(loss):
+    assert loss.clipped == isinstance(loss, Clipped)
+    if not loss.clipped:
+        return
+    for target in (-1.0, 1.0):
+        scores = np.linspace(-5.0, 5.0, 41)
+        targets = np.full_like(scores, target)
+        low, high = loss.slopes(targets)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            line = np.clip((scores - targets) / loss.width, low, high)
+        at_kink = np.isnan(line)
+        np.testing.assert_allclose(loss.slope(targets, scores)[~at_kink], line[~at_kink])
 
 
 @pytest.mark.parametrize("loss", KINKED, ids=repr)

@@ -14,7 +14,15 @@ import sklearn
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.inspection import partial_dependence, permutation_importance
-from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score
+from sklearn.metrics import (
+    accuracy_score,
+    confusion_matrix,
+    d2_pinball_score,
+    log_loss,
+    make_scorer,
+    mean_pinball_loss,
+    r2_score,
+)
 from sklearn.utils.fixes import parse_version
 
 import kitchensinks as ks
@@ -149,6 +157,43 @@ def test_three_models_on_one_split(regression):
     for one in found.compared:
         assert 0.3 < one.error < 1.0
         assert 0.0 < one.standard_error < 0.3
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.9])
+def test_a_quantile_is_scored_by_its_own_loss(tau):
+    """R² says nothing about a quantile: that of the best one may be below zero."""
+    model = fourier(loss=ks.losses.Quantile(tau), alpha=1e-3).fit(X[::2], Y[::2])
+    rows, truth = X[1::2], Y[1::2]
+    found, predicted = model.report(rows, truth), model.predict(rows)
+    values = {one.name: one.value for one in found.score}
+    first = found.score[0]
+    assert "explained quantile loss" in repr(found)
+    assert first.name == "explained quantile loss (D²)"
+    assert first.value == pytest.approx(d2_pinball_score(truth, predicted, alpha=tau), abs=1e-3)
+    loss = mean_pinball_loss(truth, predicted, alpha=tau)
+    assert values["quantile loss"] == pytest.approx(loss)
+    assert values["share of targets below"] == np.mean(truth <= predicted)
+    assert "R²" not in found.to_html()
+    # The other two models fit the same quantile.
+    assert len(found.compared) == 3
+    assert all(0.4 < one.error < 1.1 for one in found.compared)
+    moved = permutation_importance(
+        *(model, rows, truth),
+        n_repeats=3,
+        random_state=0,
+        scoring=make_scorer(mean_pinball_loss, greater_is_better=False, alpha=tau),
+    )
+    best = found.importances[0]
+    assert best.increase == pytest.approx(
+        moved.importances_mean[best.place], abs=4 * best.standard_error
+    )
+
+
+def test_object_columns_with_missing_values_of_pandas_are_reported():
+    rows, plain = X.astype(object), X.copy()
+    rows.iloc[0, 0], plain.iloc[0, 0] = pd.NA, np.nan
+    model = fourier().fit(X, Y)
+    assert model.report(rows, Y).score == model.report(plain, Y).score
 
 
 def test_the_facts_are_json(regression, classification):

@@ -352,6 +352,8 @@ BAD_FILES = {
     "blank.csv": (b"\n1,2\n", "line 1: need the names"),
     "mac.csv": (b"a,b\r1,2\r", "line 1: need the names"),
     "twice.csv": (b"a,a\n1,2\n", "two columns named 'a'"),
+    "headless.csv": (b"0,0,x\n1,2,y\n", "line 1: 0 is there twice.*add a line of names"),
+    "latin2.csv": (b"a,b\n1,caf\xe9\n", "line 2: byte 6, 0xe9, is not UTF-8.*iconv -f latin1"),
     "latin.csv": (b"caf\xe9,b\n1,2\n", "line 1: byte 4 is not UTF-8"),
     "open.csv": (b'a,b\n1,"x\n2,y\n3,z\n', "line 2"),
     "cut.parquet": (b"PAR1 and no more", "not a complete Parquet file"),

@@ -73,7 +73,7 @@ def float_rows(
             f"X is a Dask collection, and {type(estimator).__name__} takes rows in memory here: "
             "give some of them, such as X.partitions[0].compute()."
         )
-    X = as_given(X)
+    X = with_nan(as_given(X))
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
     with np.errstate(over="ignore"), advice(rows=X):

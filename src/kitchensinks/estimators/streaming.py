@@ -27,7 +27,7 @@ from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, ClassCounts, Classes, Numbers, weights_by_class
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
-from kitchensinks.tables.arrays import block_slices, check_weights, densify, label_advice
+from kitchensinks.tables.arrays import advice, block_slices, check_weights, densify, label_advice
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.view import Given
 
@@ -216,7 +216,8 @@ class StreamingRidge(TakesSparse):
                 f"X is a {type(X).__name__} of {len(X)} blocks and y is given apart: pass blocks "
                 "(X, y) alone, or one feature matrix with y."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        with advice(rows=X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
         whole = self._block(X, y, sample_weight)
         step = max(64, _BLOCK_ENTRIES // X.shape[1])
         most = max(_KEPT_ROWS, int(_KEPT_SHARE * X.shape[1]))
@@ -268,7 +269,8 @@ class StreamingRidge(TakesSparse):
 
     def _scores(self, X: Given) -> Array:
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+        with advice(rows=X):
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
 

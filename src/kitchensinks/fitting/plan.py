@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.sizes import EXPECTED_PASSES, SAMPLE_ROWS, Sizes, gram_bytes
 from kitchensinks.problem.constraints import SupBall
-from kitchensinks.problem.losses import Clipped
 
 # Most rows for which sparse features with n < K are solved in the span of the rows: 2 s for its
 # eigenvectors, where 5000 rows take 40 s and conjugate gradients 2 s.
@@ -265,7 +264,7 @@ def _of_products(shape: Sizes, settings: Settings) -> str:
     plain = settings.constraint is None and _has_ridge(settings)
     if settings.loss.squared and settings.constraint is None:
         return "binned conjugate" if plain and shape.binned else "sparse conjugate"
-    if plain and isinstance(settings.loss, Clipped):
+    if plain and settings.loss.clipped:
         return "sparse coordinates"
     fewer = settings.loss.smooth and shape.n_rows < shape.n_columns
     return "sparse rows" if plain and fewer else f"sparse {_in_metric(settings)}"
@@ -273,9 +272,17 @@ def _of_products(shape: Sizes, settings: Settings) -> str:
 
 def stage_plans(first: Sizes, last: Sizes, settings: Settings) -> tuple[Plan, Plan]:
     """The plans of the two stages of a law, from the sizes of both."""
-    space = "span" if takes_span(first, settings) else "features"
+    span = takes_span(first, settings)
+    reason = _gram_reason(first.n_rows, first.n_columns, span, settings)
+    begins = Plan("direct", "span" if span else "features", "here", reason)
     solver = _of_products(last, replace(settings, alpha=settings.second or 0.0))
-    return Plan("direct", space, "here", "stage one"), Plan(solver, "bins", "here", "stage two")
+    reason = f"products with {last.n_columns:,} sparse columns need no Gram"
+    return begins, Plan(solver, "bins", "here", reason)
+
+
+def staged(plan: Plan, begins: Plan, ends: Plan) -> Plan:
+    """The plan of a law in two stages with those of both and their reasons."""
+    return replace(plan, reason=f"the law was learned in two stages: {begins}; then {ends}")
 
 
 def _of_stream(shape: Sizes, settings: Settings) -> Plan:

@@ -126,6 +126,10 @@ def _sparse(task: Task) -> tuple[Plan, Fit]:
     return fit_sparse(task.plan, *task.given, task.calibrate)
 
 
+def _staged(task: Task) -> tuple[Plan, Fit]:
+    return fit_stages(task.plan, *task.given, task.calibrate > 0)
+
+
 # What runs a plan in this process, by its solver.
 RUNS: dict[str, Run] = {
     "direct": fit_direct,
@@ -143,6 +147,6 @@ RUNS: dict[str, Run] = {
     "sparse projected": _sparse,
     "sparse multipliers": _sparse,
     "blocks": lambda task: (task.plan, fit_blocks(*task.given)),
-    "stages": lambda task: (task.plan, fit_stages(*task.given, task.calibrate > 0)),
+    "stages": _staged,
     "stochastic": lambda task: (task.plan, fit_stochastic(*task.given)),
 }

@@ -10,7 +10,7 @@ import numpy as np
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few, with_level
 from kitchensinks.fitting.plan import Plan, by_rows
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Settings, Solver
 from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, shares_of, solver_options
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import SparseFeatures
@@ -38,6 +38,9 @@ _ROUGH_VISITS = 30
 # the held-out error then no longer changes (measured on census, house prices and forest cover).
 # Dual coordinate ascent stops after MOST_VISITS visits to each row.
 LEAST_GAIN = 2e-3
+# Most iterations of such a fit where `max_iter` was left at its default: it stops by itself, after
+# 100 to 150 of them on categories without noise (nursery), and 520 on the hardest bins tried.
+LEARNED_STEPS = 2000
 # Rows that calibrate probabilities where the ridge is given.
 CALIBRATED = 10_000
 # No further fold is fitted beyond this many held-out rows: the coverage of 90 % intervals then has
@@ -156,6 +159,8 @@ class WarmStarts:
         options, first_pass = solver_options(settings), design.passes
         if self.plan.solver == "binned conjugate":
             options |= {"fit_intercept": settings.fit_intercept, "least_gain": settings.least_gain}
+            if settings.least_gain > 0.0 and settings.max_iter == Solver.max_iter:
+                options["max_iter"] = LEARNED_STEPS
             assert isinstance(design, Bins), "the plan is for bins"
             found = binned_ridge(design, self.targets, shares, alpha, start=start, **options)
         else:

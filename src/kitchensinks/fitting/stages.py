@@ -17,7 +17,7 @@ from kitchensinks.features.bases.union import UnionParts
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
-from kitchensinks.fitting.plan import stage_plans
+from kitchensinks.fitting.plan import Plan, stage_plans, staged
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.sizes import Sizes
 from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
@@ -63,8 +63,13 @@ def _stages(blocks: FeatureBlocks) -> list[_Stage]:
     return stages
 
 
-def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: bool) -> Fit:
-    """Ridge settings.alpha on the first basis of a union, settings.second on the other."""
+def fit_stages(
+    plan: Plan, blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: bool
+) -> tuple[Plan, Fit]:
+    """Ridge settings.alpha on the first basis of a union, settings.second on the other.
+
+    With the plan that has the reasons of both stages.
+    """
     targets, second = batch.targets, settings.second
     assert second is not None, "two stages have two ridges"
     first, last = _stages(blocks)
@@ -111,4 +116,4 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
         settled=one.converged and two.settled,
         solver=f"two stages: {one.solver}, {two.solver}",
     )
-    return Fit(float(settings.alpha), solution, held_out=held_out)
+    return staged(plan, begins, ends), Fit(float(settings.alpha), solution, held_out=held_out)

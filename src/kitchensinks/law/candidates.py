@@ -290,6 +290,11 @@ def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
     )
 
 
+def bytes_of_bins(n_rows: int, n_outputs: int) -> float:
+    """Bytes that a fit on bins takes for each grid."""
+    return n_rows * (constants.BIN_BYTES + constants.BIN_OUTPUT_BYTES * n_outputs)
+
+
 def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
     """The components that the last fit may have, with `share` of its nominal seconds."""
     if task.asked is not None:
@@ -302,7 +307,7 @@ def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
         # Many classes need as many grids as one output, and each grid costs more.
         seconds *= task.targets.shape[1] ** constants.OUTPUTS_POWER
         grids = seconds / nominal_seconds(task, sparse, task.counted, 1)
-        held = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
+        held = task.request.memory / bytes_of_bins(task.source.shape[0], task.targets.shape[1])
         held = max(constants.FEWEST_GRIDS, int(held))
         count, most = int(grids), int(min(constants.MOST_GRIDS, held, most_exported(task)))
     else:

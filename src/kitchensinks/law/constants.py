@@ -34,8 +34,13 @@ LEAST_IN_EFFECT = 1000
 # -- memory --------------------------------------------------------------------------------------
 # Shown by `tests/law/test_constants.py`.
 
-# Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
-BIN_BYTES = 24.0
+# Bytes of a fit on bins for each row and grid, and those for each output besides. With one output
+# 20 to 40 were measured, by 10,000 to 200,000 rows, 20 to 120 grids and up to 0.3 bins for a row
+# and grid, as laws have them: 20 are tables of the bins, and each bin takes 60. Where nearly every
+# row has bins of its own, a fit takes twice as much.
+BIN_BYTES = 30.0
+# Measured as 1 to 11: a bin has 40 bytes for each output, and rows share bins.
+BIN_OUTPUT_BYTES = 8.0
 # Entries of the pool, so that wide tables fit into memory (128 MB in float64).
 POOL_ENTRIES = 2**24
 # Most rows that laws of very many columns are compared on.

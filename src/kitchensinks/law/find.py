@@ -9,6 +9,7 @@ from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import constants
+from kitchensinks.law.candidates import bytes_of_bins
 from kitchensinks.law.choice import learn_law
 from kitchensinks.law.ending import BinNumbers
 from kitchensinks.law.learned import Learned
@@ -104,7 +105,7 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
     """The papers' method: scaler from all rows, bandwidth from a subsample."""
     if basis.binned and not request.stream:
         count = components(basis, batch.rows.shape[1], request)
-        _check_bins(batch.rows.shape[0], count, request.memory)
+        _check_bins(batch.rows.shape[0], batch.targets.shape[1], count, request.memory)
     frozen = Frozen.learn(
         batch.rows,
         batch.weights,
@@ -119,11 +120,12 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
     return Law(frozen)
 
 
-def _check_bins(n_rows: int, grids: int, memory: float) -> None:
+def _check_bins(n_rows: int, n_outputs: int, grids: int, memory: float) -> None:
     """An error where the bins of the rows are more than the memory budget."""
-    needed = constants.BIN_BYTES * n_rows * grids
+    each = bytes_of_bins(n_rows, n_outputs)
+    needed = each * grids
     if needed > memory:
-        fitting = int(memory / (constants.BIN_BYTES * n_rows))
+        fitting = int(memory / each)
         raise ValueError(
             f"The bins of {n_rows:,} rows in {grids} grids take about {_size(needed)}, and the "
             f"memory budget is {_size(memory)}: give solver=ks.Solver(memory_budget="

@@ -20,6 +20,7 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import block_slices, densify, describe
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Date, Number
+from kitchensinks.tables.spelling import nearest
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows, known_targets
 
@@ -172,13 +173,14 @@ def _column(rows: Matrix, place: int, rising: bool = False) -> NDArray[np.float6
 def _place(what: str, column: str | int, width: int, names: Sequence[str] | None) -> int:
     """The place of a column of an array, or of a frame of numbers."""
     if isinstance(column, str):
-        known = [] if names is None else list(names)
-        if column not in known:
+        if names is None:
             raise ValueError(
-                f"{what}={column!r} is no column of X: need the place of a column of an array, or "
-                "the name of one of a frame."
+                f"{what}={column!r} names a column, and X is an array: need the place of the "
+                "column, or a frame."
             )
-        return known.index(column)
+        if column not in names:
+            raise ValueError(f"{what}={column!r} is no column of X{nearest(column, list(names))}")
+        return list(names).index(column)
     if not -width <= column < width:
         raise ValueError(f"{what}={column}: X has {width} columns.")
     return column % width
@@ -187,7 +189,9 @@ def _place(what: str, column: str | int, width: int, names: Sequence[str] | None
 def _name(what: str, column: str | int, table: Table) -> str:
     names = table.schema.names
     if isinstance(column, str):
-        table.check_names([column])
+        if column not in names:
+            near = nearest(column, names)
+            raise ValueError(f"{what}={column!r}: {table.label} has no column of this name{near}")
         return column
     if not -len(names) <= column < len(names):
         raise ValueError(f"{what}={column}: {table.label} has {len(names)} columns.")

@@ -32,6 +32,8 @@ class Loss(Value, ABC):
     curvature_bound: ClassVar[float] = math.inf
     #: whether the fit is a linear system, determined by sums over the rows
     squared: ClassVar[bool] = False
+    #: whether the slope is a line clipped at both ends, so that dual coordinates have a closed form
+    clipped: ClassVar[bool] = False
     #: whether it depends on y − u only, so that a known part of the targets can be subtracted
     shifts: ClassVar[bool] = False
     #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated;

@@ -72,6 +72,7 @@ class Clipped(Loss):
     The conjugate is a·y + width·a²/2 on low <= a <= high. Without a width the loss has a kink.
     """
 
+    clipped = True
     width: ClassVar[float]
 
     @abstractmethod

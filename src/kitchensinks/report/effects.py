@@ -69,9 +69,9 @@ class Interaction:
 def importances(sample: Sample) -> list[Importance]:
     """The columns from the most to the least important by permutation (Breiman 2001).
 
-    The increase of the loss (squared error, or minus the logarithm of the probability) is a mean
-    over rows, with its standard error. Beyond 40 columns the others are left out: those with the
-    least share by `feature_importances_`, or the last ones.
+    The increase of the loss (that of `Sample.losses`) is a mean over rows, with its standard error.
+    Beyond 40 columns the others are left out: those with the least share by
+    `feature_importances_`, or the last ones.
     """
     small = sample.some(_ROWS)
     before = small.losses(small.answers())

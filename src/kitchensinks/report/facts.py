@@ -16,6 +16,7 @@ from kitchensinks.law.splits import some_of
 from kitchensinks.law.values import Trial, short_name
 from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.losses import Kinked
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -25,7 +26,7 @@ from kitchensinks.report.effects import (
     interaction,
 )
 from kitchensinks.report.peers import Compared, compared
-from kitchensinks.report.rows import Fitted, Sample, in_words
+from kitchensinks.report.rows import Fitted, Sample, constant_loss, in_words
 from kitchensinks.state.outer import why_stopped
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.view import Given
@@ -40,6 +41,10 @@ _POINTS = 500
 _LISTED = 5
 # Coverage of the intervals that are counted.
 _COVERAGE = 0.9
+# What is counted to compare models, and what increases without a column.
+_OF_CLASSES = "share of wrong rows", "log loss"
+_OF_NUMBERS = "1 − R²", "squared error"
+_OF_QUANTILES = "quantile loss relative to a constant", "quantile loss"
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Report:
     fitted : what was fitted, by name; certificate : the evidence of the solver, by name.
     trials, note : how the law was found, and why it was not learned where it was not.
     score : of this model, on the rows given; compared : of three models on one split of them.
+    error, loss : what `compared` counts, and what increases without a column, in words.
     calibration : by class; confusion : counts by true class and predicted class.
     pairs : true and predicted numbers of some rows; coverage : the share of targets inside of
     intervals of 90%.
@@ -94,6 +100,8 @@ class Report:
     note: str
     score: list[Measured]
     compared: list[Compared]
+    error: str
+    loss: str
     calibration: dict[str, list[Bin]]
     labels: list[str]
     confusion: list[list[int]]
@@ -154,6 +162,8 @@ def report(model: Fitted, X: Given, y: ArrayLike, compare: bool) -> Report:
     sure, unsure = _extremes(sample, answers, order[:_LISTED])
     labels, confusion = _confusion(sample, answers) if classes is not None else ([], [])
     law, record = model.state_.law, model.state_.law.record
+    of_numbers = _OF_NUMBERS if sample.quantile is None else _OF_QUANTILES
+    error, loss = of_numbers if classes is None else _OF_CLASSES
     return Report(
         title=f"{type(model).__name__} with {short_name(law.features.basis).partition('(')[0]}",
         task="regression" if classes is None else "classification",
@@ -164,6 +174,8 @@ def report(model: Fitted, X: Given, y: ArrayLike, compare: bool) -> Report:
         note=law.note or ("" if record is None else record.reason),
         score=_score(sample, answers),
         compared=compared(sample) if compare else [],
+        error=error,
+        loss=loss,
         calibration={} if classes is None else _calibration(sample, answers),
         labels=labels,
         confusion=confusion,
@@ -229,6 +241,8 @@ def _score(sample: Sample, answers: Floats) -> list[Measured]:
         right = float(np.mean(sample.labels[answers.argmax(axis=1)] == sample.y))
         share = Measured("accuracy", right, math.sqrt(right * (1.0 - right)) / root)
         return [share, Measured("log loss", error, spread)]
+    if sample.quantile is not None:
+        return _of_quantile(sample.quantile, sample.y.astype(np.float64), answers[:, 0])
     rmse, variance = math.sqrt(error), float(sample.y.astype(np.float64).var())
     found = [
         Measured("RMSE", rmse, 0.5 * spread / rmse if rmse > 0 else 0.0),
@@ -236,6 +250,21 @@ def _score(sample: Sample, answers: Floats) -> list[Measured]:
     ]
     if variance > 0:
         found.insert(0, Measured("R²", 1.0 - error / variance, spread / variance))
+    return found
+
+
+def _of_quantile(loss: Kinked, truths: Floats, answers: Floats) -> list[Measured]:
+    """R² says nothing about a quantile: one minus its loss over that of the constant quantile."""
+    losses, root = loss.value(truths, answers), math.sqrt(len(truths))
+    error, spread = float(losses.mean()), float(losses.std()) / root
+    constant, below = constant_loss(loss, truths), float(np.mean(truths <= answers))
+    found = [
+        Measured("quantile loss", error, spread),
+        Measured("share of targets below", below, math.sqrt(below * (1.0 - below)) / root),
+    ]
+    if constant > 0:
+        share = Measured("explained quantile loss (D²)", 1.0 - error / constant, spread / constant)
+        found.insert(0, share)
     return found
 
 

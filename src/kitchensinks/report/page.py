@@ -174,7 +174,7 @@ def _score(report: Report) -> str:
         text = f"The most frequent class, {name}, has {share / sum(counts):.4f} of these rows."
         parts.append(f"<p>{escape(text)} An accuracy near this share says little.</p>")
     if report.compared:
-        what = "share of wrong rows" if report.task == "classification" else "1 − R²"
+        what = report.error
         caption = (
             f"Three models fitted to three quarters of these rows: {what} on the others. The law "
             "is that of this model, which may have been learned from some of them."
@@ -242,7 +242,7 @@ def _law(report: Report) -> str:
 
 def _columns(report: Report) -> str:
     shown = report.importances[:15]
-    loss = "log loss" if report.task == "classification" else "squared error"
+    loss = report.loss
     names, heights = [one.column for one in shown], [one.increase for one in shown]
     spread = [one.standard_error for one in shown]
     picture = svg.bars("permutation importances", names, heights, spread)

@@ -14,9 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
+from kitchensinks.features.bases import Linear
 from kitchensinks.numerics.arrays import AnyArray, Bools
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.report.rows import Sample, names_columns
+from kitchensinks.problem.losses import Kinked
+from kitchensinks.report.rows import Sample, constant_loss, names_columns
+from kitchensinks.tables.arrays import with_nan
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
 
@@ -30,7 +33,8 @@ _FEWEST = 40
 
 @dataclass(frozen=True)
 class Compared:
-    """The share of wrong held-out rows, or 1 − R² on them; seconds of the fit on one thread."""
+    """The share of wrong held-out rows, 1 − R² on them, or their quantile loss over that of the
+    constant quantile; seconds of the fit on one thread."""
 
     name: str
     error: float
@@ -52,17 +56,28 @@ def compared(sample: Sample) -> list[Compared]:
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
     own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None, n_jobs=1)
-    alphas = np.logspace(-3, 4, 15)
-    linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
-    trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    peers = {
-        "kitchensinks, this law": own,
-        "linear (ridge)": make_pipeline(StandardScaler(), linear),
-        "gradient boosting (HistGradientBoosting)": trees(random_state=0),
-    }
+    peers = {"kitchensinks, this law": own} | _others(own, classes, sample.quantile)
+    split = numbers, sample.y, held, classes, sample.quantile
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+        return [tried(name, one, *split) for name, one in peers.items()]
+
+
+def _others(own: Any, classes: bool, quantile: Kinked | None) -> dict[str, Any]:
+    """A linear model and boosted trees, of the same quantile where the model has one."""
+    alphas, trees = np.logspace(-3, 4, 15), HistGradientBoostingRegressor(random_state=0)
+    linear: Any = RidgeCV(alphas)
+    if classes:
+        linear, trees = RidgeClassifierCV(alphas), HistGradientBoostingClassifier(random_state=0)
+    elif quantile is not None:
+        level = -float(quantile.slopes(np.zeros(1))[0][0])
+        trees.set_params(loss="quantile", quantile=level)
+        # The linear program of QuantileRegressor may take minutes.
+        linear = clone(own).set_params(basis=Linear())
+    return {
+        "linear (ridge)": make_pipeline(StandardScaler(), linear),
+        "gradient boosting (HistGradientBoosting)": trees,
+    }
 
 
 def one_thread() -> Any:
@@ -75,18 +90,29 @@ def _numbers(sample: Sample) -> AnyArray:
     state = sample.model.state_
     columns = state.columns
     if columns is None or not sample.frame or not names_columns(columns):
-        checked = check_array(sample.X, dtype=np.float64, ensure_all_finite="allow-nan")
+        checked = check_array(with_nan(sample.X), dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(state.numbers(checked))
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 
-def tried(name: str, model: Any, X: AnyArray, y: AnyArray, held: Bools, classes: bool) -> Compared:
+def tried(
+    name: str,
+    model: Any,
+    X: AnyArray,
+    y: AnyArray,
+    held: Bools,
+    classes: bool,
+    quantile: Kinked | None = None,
+) -> Compared:
     """A model fitted to the rows that are not held out, and scored on the others."""
     start = time.monotonic()
     answers = model.fit(X[~held], y[~held]).predict(X[held])
     seconds = time.monotonic() - start
     if classes:
         losses = np.asarray(answers != y[held], dtype=np.float64)
+    elif quantile is not None:
+        truths = y[held].astype(np.float64)
+        losses = quantile.value(truths, answers) / (constant_loss(quantile, truths) or 1.0)
     else:
         losses = (answers - y[held]) ** 2 / (float(np.var(y[held])) or 1.0)
     error = float(losses.std() / np.sqrt(len(losses)))

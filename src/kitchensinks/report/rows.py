@@ -9,7 +9,10 @@ from numpy.typing import ArrayLike
 from kitchensinks.law.splits import some_of
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.losses import Kinked
 from kitchensinks.problem.targets import Classes, Numbers, Targets, plain_labels
+from kitchensinks.solvers.intercept import kink_shift
+from kitchensinks.solvers.needs import kinked
 from kitchensinks.state import State
 from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.state.model import Outside
@@ -90,6 +93,12 @@ class Sample:
         return self.labels.tolist() if isinstance(self.model.state_.targets, Classes) else None
 
     @property
+    def quantile(self) -> Kinked | None:
+        """The loss of a model of quantiles, or None."""
+        loss = self.model.state_.loss
+        return kinked(loss) if loss.shares_below else None
+
+    @property
     def frequent(self) -> list[int]:
         """The places of the labels, from the most to the least frequent one."""
         counts = [int(np.sum(self.y == label)) for label in self.labels.tolist()]
@@ -141,11 +150,22 @@ class Sample:
         return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
 
     def losses(self, answers: Floats) -> Floats:
-        """The loss of each row: minus the logarithm of its class's probability, or a square."""
+        """The loss of each row: minus the logarithm of its class's probability, the quantile loss
+        of a model of quantiles, or a square."""
         targets = self.model.state_.targets
-        if not isinstance(targets, Classes):
-            return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
-        return -np.log(np.maximum(targets.own_chances(self.y, answers), 1e-15))
+        if isinstance(targets, Classes):
+            return -np.log(np.maximum(targets.own_chances(self.y, answers), 1e-15))
+        truths = self.y.astype(np.float64)
+        if self.quantile is not None:
+            return self.quantile.value(truths, answers[:, 0])
+        return np.asarray((answers[:, 0] - truths) ** 2)
+
+
+def constant_loss(loss: Kinked, truths: Floats) -> float:
+    """The mean loss of the constant with the least: for a quantile loss, that quantile."""
+    column, shares = truths[:, None], np.full(len(truths), 1.0 / len(truths))
+    constant = kink_shift(loss, column, np.zeros_like(column), shares)
+    return float(loss.value(column, constant).mean())
 
 
 def in_words(value: Any) -> Any:

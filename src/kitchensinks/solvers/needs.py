@@ -39,7 +39,7 @@ class Needs:
                 f"loss={loss.name!r} {kind}",
             ),
             (
-                self.clipped and not isinstance(loss, Clipped),
+                self.clipped and not loss.clipped,
                 "a loss whose slope is a clipped line (hinge, quantile, squared_hinge, huber)",
                 f"loss={loss.name!r}",
             ),

@@ -110,5 +110,6 @@ def warn_unconverged(evidence: Evidence, tol: float) -> None:
             )
         else:
             stopped = f"{evidence.solver} stopped after {evidence.iterations} iterations"
-            message = f"{stopped} with {gap}. Raise max_iter or tol of ks.Solver, or alpha."
+            more = f"solver=ks.Solver(max_iter={10 * evidence.iterations})"
+            message = f"{stopped} with {gap}. Raise max_iter ({more}), tol of ks.Solver, or alpha."
         warn(message, ConvergenceWarning)

@@ -290,13 +290,16 @@ class State:
         if self.posterior_of_few is not None:
             return self.posterior_of_few
         if self.moments is None:
-            given = (
-                "ks.Learned(ks.Fourier())" if self.law.record else "a basis such as ks.Fourier()"
-            )
+            if self.plan.solver in ("direct", "sums"):
+                raise ValueError(
+                    "return_std needs the Gram matrix, which model files do not hold and "
+                    "drop_sums() lets go of: fit again, or use a pickle of the fitted object."
+                )
+            given = "Learned(ks.Fourier())" if self.law.record else "Fourier()"
             raise ValueError(
-                "return_std needs the Gram matrix, which model files do not hold (fit again) and a "
-                f"fit by {self.fitted.evidence.solver} does not form. {given} with "
-                "solver='direct' forms it; the model is another one, so compare its score too."
+                f"return_std needs the Gram matrix, which a fit by {self.fitted.evidence.solver} "
+                f"does not form: give the basis ks.{given} with solver='direct', which forms it; "
+                "the model is another one, so compare its score too."
             )
         intercept = self.settings.fit_intercept
         equations = self.moments.normal_equations(intercept)

@@ -337,7 +337,7 @@ def with_nan(rows: Any) -> Any:
     """Replace pandas' missing values by NaN in object data, because NumPy cannot convert pandas.NA
     to a number.
 
-    rows: an array, a column of objects, or a list of values or of rows.
+    rows: an array, a frame or a column of objects, or a list of values or of rows.
     """
     pandas = sys.modules.get("pandas")
     if pandas is None:
@@ -349,6 +349,9 @@ def with_nan(rows: Any) -> Any:
         if not any(value is pandas.NA for value in inner):
             return rows
         rows = np.array(rows, dtype=object)
+    if isinstance(rows, pandas.DataFrame) and object in rows.dtypes.tolist():
+        entries = with_nan(rows.to_numpy(dtype=object))
+        return pandas.DataFrame(entries, index=rows.index, columns=rows.columns)
     if getattr(rows, "dtype", None) != np.dtype(object) or hasattr(rows, "columns"):
         return rows
     return np.where(pandas.isna(rows), np.nan, np.asarray(rows))

@@ -3,6 +3,7 @@
 import csv
 import heapq
 import io
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -49,6 +50,12 @@ class DelimitedTable(TextTable):
             )
         self._start = (len(header), 2)
         names = self._header(header)
+        values = [name for name, count in Counter(names).items() if count > 1 and is_number(name)]
+        if values:
+            raise ValueError(
+                f"{self.label}, line 1: {values[0]} is there twice, and the names of the columns "
+                "are needed: add a line of names above the rows, or rename one of these columns."
+            )
         check_schema(self.label, names)
         self.schema = pa.schema([(name, pa.null()) for name in names])
         for part in self._samples():
@@ -194,7 +201,10 @@ class DelimitedTable(TextTable):
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            return f"byte {error.start + 1}, 0x{data[error.start]:02x}, is not UTF-8 text"
+            return (
+                f"byte {error.start + 1}, 0x{data[error.start]:02x}, is not UTF-8 text (of a file "
+                "in Latin-1, iconv -f latin1 -t utf8 makes it)"
+            )
         try:
             values = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter), [])
         except csv.Error as error:

@@ -253,7 +253,7 @@ def _to_arrow(source: Any) -> ArrowTable:
     if kind == "pandas":
         renamed = with_dense_columns(source.rename(columns=str))
         check_schema("the pandas table", list(renamed.columns))
-        plain, count = _without_intervals(renamed), thread_count()
+        plain, count = _in_known_types(renamed), thread_count()
         try:
             return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
         except OverflowError:
@@ -292,14 +292,17 @@ def _mixed_column(frame: Any) -> str:
     return ""
 
 
-def _without_intervals(frame: Any) -> Any:
-    """The frame with intervals (of `pandas.cut`) as text, in their order."""
+def _in_known_types(frame: Any) -> Any:
+    """The frame with intervals (of `pandas.cut`) as text, in their order, and periods as the dates
+    on which they begin."""
     for name, dtype in frame.dtypes.items():
         kinds = getattr(dtype, "categories", None)
         if kinds is not None and str(kinds.dtype).startswith("interval"):
             frame[name] = frame[name].cat.rename_categories([str(kind) for kind in kinds])
         elif str(dtype).startswith("interval"):
             frame[name] = frame[name].astype(str)
+        elif str(dtype).startswith("period"):
+            frame[name] = frame[name].dt.to_timestamp()
     return frame
 
 

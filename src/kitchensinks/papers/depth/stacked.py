@@ -22,7 +22,7 @@ from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import advice, check_weights
 from kitchensinks.tables.keys import row_keys
 
 
@@ -94,7 +94,8 @@ class _StackedSinks(Linked):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
         n_layers = check_count("n_layers", self.n_layers)
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        with advice(rows=X):
+            X = validate_data(self, X, dtype=[np.float64, np.float32])
         targets = self._encode(y)
         check_consistent_length(X, targets)
         weights = None
@@ -140,7 +141,9 @@ class _StackedSinks(Linked):
     def _scores(self, X: Any) -> Floats:
         """The mean of the chains, shape (n, outputs)."""
         check_is_fitted(self, "chains_")
-        rows = self._rows(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        with advice(rows=X):
+            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        rows = self._rows(X)
         return np.asarray(sum(chain.scores(rows) for chain in self.chains_) / len(self.chains_))
 
     def _encode(self, y: Any) -> Floats:
