@@ -31,6 +31,12 @@ CASES = {
     ),
     "many rows for each feature": (LONG, settings(), "conjugate", "features"),
     "the same for ten outputs": (replace(LONG, outputs=10), settings(), "direct", "features"),
+    "the same with a ridge below the rounding of float32": (
+        replace(LONG, entry=4),
+        settings(alpha=1e-11),
+        "direct",
+        "features",
+    ),
     "the same with a ridge to choose": (
         LONG,
         settings(alpha="auto"),

@@ -16,11 +16,11 @@ from kitchensinks.fitting.held_out import (
 )
 from kitchensinks.fitting.plan import Plan, by_gram, rough_plan
 from kitchensinks.fitting.settings import Settings, silent
+from kitchensinks.fitting.sizes import gram_noise
 from kitchensinks.fitting.space import (
     Fit,
     HeldOutScores,
     TrainingSet,
-    gram_noise,
     solver_options,
     spectrum_facts,
     warn_noise,

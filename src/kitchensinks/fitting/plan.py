@@ -6,8 +6,16 @@ Every such decision is made here, from sizes alone, and is a value with its reas
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.sizes import EXPECTED_PASSES, SAMPLE_ROWS, Sizes, gram_bytes
+from kitchensinks.fitting.sizes import (
+    EXPECTED_PASSES,
+    SAMPLE_ROWS,
+    Sizes,
+    gram_bytes,
+    gram_noise,
+)
 from kitchensinks.problem.constraints import SupBall
 
 # Most rows for which sparse features with n < K are solved in the span of the rows: 2 s for its
@@ -218,9 +226,15 @@ def _given_ridge(settings: Settings) -> bool:
 
 
 def _takes_conjugate(shape: Sizes, settings: Settings) -> bool:
-    """A given ridge, features that can be kept, and sizes for which passes cost less."""
+    """A given ridge, features that can be kept, and sizes for which passes cost less.
+
+    The ridge is above the rounding of products with features of mean square one: passes would stop
+    at a weaker one without having solved anything.
+    """
     many = shape.n_columns >= CONJUGATE_COLUMNS and shape.by_passes < CONJUGATE_SHARE
-    return settings.solver == "conjugate" or (_given_ridge(settings) and shape.cached and many)
+    if settings.solver == "conjugate" or not (_given_ridge(settings) and shape.cached and many):
+        return settings.solver == "conjugate"
+    return float(settings.alpha) > gram_noise(np.dtype(f"f{shape.entry}"), 1.0, shape.n_rows)
 
 
 def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings: Settings) -> Plan:

@@ -13,8 +13,8 @@ from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.plan import Plan, after_all, make_plan
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.sizes import Sizes
-from kitchensinks.fitting.space import Fit, TrainingSet, gram_noise, solver_options, warn_noise
+from kitchensinks.fitting.sizes import Sizes, gram_noise
+from kitchensinks.fitting.space import Fit, TrainingSet, solver_options, warn_noise
 from kitchensinks.fitting.sparse import fit_sparse
 from kitchensinks.fitting.squared import fit_squared, solve_given
 from kitchensinks.fitting.stages import fit_stages

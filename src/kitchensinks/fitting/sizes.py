@@ -1,9 +1,13 @@
 """The sizes that a plan is made from, and what a fit of these sizes costs."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kitchensinks.features.blocks import FEW_COLUMNS, FeatureBlocks
+from kitchensinks.numerics.arrays import DType
 
 # Sparse features with at most this many columns are solved as dense ones.
 DENSE_COLUMNS = FEW_COLUMNS
@@ -94,3 +98,8 @@ class Sizes:
 def gram_bytes(n_columns: int) -> float:
     """The Gram with the copies of it that a fit holds."""
     return GRAM_COPIES * 8.0 * n_columns**2
+
+
+def gram_noise(dtype: DType, trace: float, count: int) -> float:
+    """Rounding error of a Gram of centred features, measured to be about eps/2·trace/√n."""
+    return 0.5 * float(np.finfo(dtype).eps) * trace / math.sqrt(max(1, count))

@@ -311,11 +311,6 @@ class TrainingSet:
         return moments, image
 
 
-def gram_noise(dtype: DType, trace: float, count: int) -> float:
-    """Rounding error of a Gram of centred features, measured to be about eps/2·trace/√n."""
-    return 0.5 * float(np.finfo(dtype).eps) * trace / math.sqrt(max(1, count))
-
-
 def warn_noise(alpha: float, noise: float) -> None:
     """Warn where the ridge is below the rounding error of the Gram."""
     if 0.0 < alpha < noise:

@@ -18,12 +18,12 @@ from kitchensinks.fitting.refine import (
     summing_error,
 )
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.sizes import gram_noise
 from kitchensinks.fitting.space import (
     Factored,
     Fit,
     LeftOut,
     TrainingSet,
-    gram_noise,
     spectrum_facts,
     warn_noise,
 )

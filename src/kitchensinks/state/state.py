@@ -332,9 +332,8 @@ class State:
         if known is None or self.settings.constraint is not None:
             return None
         equations, groups = known
-        fitted: Array | None = None
-        if isinstance(self.sums, NormalEquations):
-            fitted, _ = self.fitted.in_own_units(self.targets)
+        own = isinstance(self.sums, NormalEquations)
+        fitted = self.fitted.in_own_units(self.targets)[0] if own else None
         left_out = left_out_of(equations, self.fitted.evidence.alpha, self.settings, fitted)
         if groups is not None and left_out is not None:
             left_out = groups.expand_left_out(left_out)
