@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
 from kitchensinks.numerics.arrays import AnyArray, Matrix
-from kitchensinks.tables.kinds import is_number
+from kitchensinks.tables.kinds import is_number, plain_columns
 
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
@@ -93,7 +93,7 @@ def as_given(rows: Any) -> Any:
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
         try:
-            return rows.to_pandas()
+            return (plain_columns(rows, "X") if hasattr(rows, "schema") else rows).to_pandas()
         except (TypeError, ValueError, NotImplementedError) as error:
             raise ValueError(
                 f"X is an Arrow table with a column that pandas has no values for ({error}): "

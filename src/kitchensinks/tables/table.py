@@ -23,7 +23,7 @@ from kitchensinks.numerics.arrays import AnyArray, Ints
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
-from kitchensinks.tables.kinds import plain_text, without_codes
+from kitchensinks.tables.kinds import plain_columns, without_codes
 from kitchensinks.tables.spelling import nearest, to_rename
 
 # A record batch has at most this many rows.
@@ -319,18 +319,18 @@ class MemoryTable(Table):
     label = "The table"
 
     def __init__(self, table: ArrowTable) -> None:
-        check_schema(self.label, table.column_names)
+        self._table = plain_columns(table, self.label)
+        check_schema(self.label, self._table.column_names)
         if table.num_rows == 0:
             raise ValueError("The table has no rows.")
-        self._table = plain_text(table, self.label)
-        self.schema = self._table.schema.remove_metadata()
+        self.schema = self._table.schema
 
     @property
     def n_rows(self) -> int:
         return int(self._table.num_rows)
 
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
-        part = self._table.select(names).slice(start).replace_schema_metadata(None)
+        part = self._table.select(names).slice(start)
         yield from part.to_batches(max_chunksize=batch_rows(len(names)))
 
 
