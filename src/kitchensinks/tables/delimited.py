@@ -26,11 +26,11 @@ _LOOKS = 8
 def delimiter_of(name: str, header: str) -> str:
     """What stands between values, by the file's name and the line of column names.
 
-    >>> delimiter_of("a.csv", "x;y"), delimiter_of("a.tsv.gz", "x, or y")
-    (';', '\\t')
+    >>> delimiter_of("a.csv", "x;y"), delimiter_of("b.csv", "x|y"), delimiter_of("c.tsv", "x, or y")
+    (';', '|', '\\t')
     """
     plain = name.lower().removesuffix(".gz")
-    return "\t" if plain.endswith(".tsv") else max(",;\t", key=header.count)
+    return "\t" if plain.endswith(".tsv") else max(",;\t|", key=header.count)
 
 
 class DelimitedTable(TextTable):
