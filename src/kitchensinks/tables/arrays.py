@@ -3,6 +3,7 @@
 import itertools
 import math
 import numbers
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -74,8 +75,12 @@ def as_given(rows: Any) -> Any:
     """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
     Sparse columns of a frame are filled in, unless all are sparse with zeros. Arrays of dates,
-    whose unit would be lost, arrays of records and lazy frames are refused.
+    whose unit would be lost, arrays of records, lazy frames and paths are refused.
     """
+    if rows is None:
+        raise ValueError("X is None: need rows and columns.")
+    if isinstance(rows, str | os.PathLike):
+        raise ValueError(f"X is the path {str(rows)!r}: give the table, ks.open_table(X).")
     if isinstance(rows, np.ndarray):
         if rows.dtype.kind in "mM":
             raise ValueError(

@@ -24,7 +24,7 @@ from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
 from kitchensinks.tables.kinds import plain_columns, without_codes
-from kitchensinks.tables.spelling import nearest, to_rename
+from kitchensinks.tables.spelling import in_short, nearest, to_rename
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
@@ -142,7 +142,7 @@ class Table:
         known, asked = set(self.names), list(columns)
         missing = [name for name in asked if name not in known]
         if missing:
-            more = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
+            more = f" (nor {in_short(missing[1:])})" if missing[1:] else ""
             if of_model:
                 hint = to_rename(missing[0], self.names, set(asked))
             else:
