@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from kitchensinks.numerics.arrays import AnyArray, Ints
+from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
@@ -328,6 +328,10 @@ class MemoryTable(Table):
     @property
     def n_rows(self) -> int:
         return int(self._table.num_rows)
+
+    def where(self, chosen: Bools) -> "MemoryTable":
+        """The table of some of the rows."""
+        return MemoryTable(self._table.filter(pa.array(chosen)))
 
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         part = self._table.select(names).slice(start)
