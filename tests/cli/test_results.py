@@ -46,6 +46,15 @@ def test_answers_are_those_of_the_model_in_the_order_of_the_rows(name, sinks, wo
         assert gzip.decompress(out.read_bytes()).startswith(b'"id"')
 
 
+def test_several_columns_stand_beside_the_answers(sinks, workshop, tmp_path):
+    out, test = tmp_path / "a.csv", workshop / "test.csv"
+    ids = ("--id", "id", "--id", "size", "--id", "id")
+    code, _, said = sinks("predict", workshop / "kind.sinks", test, "-o", out, *ids)
+    assert code == 0, said
+    assert read(out).column_names[:3] == ["id", "size", "prediction"]
+    assert read(out).select(["id", "size"]).equals(read(test).select(["id", "size"]))
+
+
 def test_answers_do_not_depend_on_the_batches_or_the_order_of_columns(
     sinks, workshop, tmp_path, monkeypatch
 ):

@@ -521,3 +521,33 @@ def test_missing_targets_of_streams_and_reports_are_counted():
     words[:3] = None
     with pytest.raises(ValueError, match="the target is missing in 3 of 40 rows"):
         model.report(XR[:40], words, compare=False)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [(None, "X is None: need rows"), ("a.csv", r"X is the path 'a.csv': .*ks.open_table\(X\)")],
+)
+def test_rows_that_are_nothing_or_a_path(rows, message):
+    for y in (np.ones(3), "price"):
+        with pytest.raises(ValueError, match=message):
+            ks.KitchenSinkRegressor().fit(rows, y)
+
+
+def test_a_checkpoint_that_is_a_path():
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5)
+    with pytest.raises(TypeError, match=r"checkpoint='work': need a ks.Checkpoint, such as"):
+        model.fit(np.arange(6.0).reshape(3, 2), np.arange(3.0), checkpoint="work")
+
+
+def test_an_unknown_parameter_is_answered_by_all_that_there_are():
+    with pytest.raises(TypeError, match="'n_jobs', 'random_state', 'solver', 'standardize'"):
+        ks.KitchenSinkClassifier(C=1.0)
+
+
+@pytest.mark.parametrize("kind", [ks.RandomFeatures, ks.KitchenSinkPCA])
+def test_a_transformer_does_not_advise_what_it_refuses(kind):
+    rows = np.arange(12.0).reshape(4, 3)
+    with pytest.raises(TypeError, match=r"a basis such as ks.Fourier\(\). .*n_components=2"):
+        kind(2).fit(rows)
+    with pytest.raises(TypeError, match=r"a basis such as ks.Fourier\(\).$"):
+        kind(ks.Learned()).fit(rows)

@@ -120,7 +120,7 @@ def test_every_basis_says_whether_it_has_pieces(basis):
 
 def test_other_bases_refuse():
     model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0).fit(ROWS, TARGETS)
-    with pytest.raises(ValueError, match=r"Fourier.*has no linear pieces: need.*ks.ReLU"):
+    with pytest.raises(ValueError, match=r"^Fourier has no linear pieces: need.*ks.ReLU"):
         model.local_coefficients(ROWS)
     mixed = clone(model).set_params(basis=ks.Union([ks.ReLU(), ks.Fourier()])).fit(ROWS, TARGETS)
     with pytest.raises(ValueError, match="has no linear pieces"):

@@ -323,6 +323,19 @@ def test_a_batch_of_rows_without_weight_is_no_harm(monkeypatch):
     assert np.isfinite(model.predict(FRAME)).all()
 
 
+@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Learned(effort="quick")])
+def test_rows_of_weight_zero_are_left_out(basis):
+    """What only they hold is no category, fills no gap, and makes no column of missing values."""
+    weights = (np.arange(N_ROWS) % 3 > 0).astype(float)
+    frame = FRAME.assign(kind=FRAME.kind.where(weights > 0, "rare"), more=np.arange(N_ROWS) % 7.0)
+    frame.loc[::6, "more"] = np.nan
+    assert (weights[::6] == 0).all()
+    model = ks.KitchenSinkRegressor(basis, random_state=0).fit(frame, TARGET, weights)
+    kept = weights > 0
+    other = ks.KitchenSinkRegressor(basis, random_state=0).fit(frame[kept], TARGET[kept])
+    np.testing.assert_allclose(model.predict(frame), other.predict(frame), atol=1e-6)
+
+
 def test_importances_are_those_of_the_columns_of_the_frame(tmp_path):
     model = ks.KitchenSinkRegressor(random_state=0).fit(FRAME, TARGET)
     assert len(model.feature_importances_) == FRAME.shape[1] == model.n_features_in_

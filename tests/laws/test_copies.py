@@ -162,6 +162,23 @@ def test_observations_of_equal_rows_are_no_copies():
     assert pool(rows, rows[:, 0] + 1.0)[1] is None
 
 
+@pytest.mark.parametrize("times", [10, 50])
+def test_a_table_of_truth_has_sure_probabilities(times):
+    """With all rows of one content left out, nothing says what their class is."""
+    rows = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], times, axis=0)
+    labels = np.logical_xor(*rows.T)
+    for basis, loss in ((QUICK, "squared"), (ks.Fourier(), "squared"), (ks.Fourier(), "hinge")):
+        model = ks.KitchenSinkClassifier(basis, loss=loss, random_state=0).fit(rows, labels)
+        assert model.predict_proba(rows)[np.arange(len(rows)), labels.astype(int)].min() > 0.75
+
+
+def test_few_different_rows_have_intervals():
+    rows = np.arange(600.0)[:, None] % 12
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(rows, np.sin(rows[:, 0]))
+    lower, upper = model.predict_interval(rows, coverage=0.9)
+    assert np.max(upper - lower) < 0.1
+
+
 def test_a_weight_is_as_many_copies():
     rows, targets = numbers(800, 0)
     times = np.random.default_rng(3).integers(1, 4, 800)

@@ -49,6 +49,7 @@ def sources(frame, tmp_path_factory):
     frame.to_csv(folder / "one.csv.gz", index=False)
     frame.to_csv(folder / "one.tsv", index=False, sep="\t")
     frame.to_csv(folder / "semicolon.csv", index=False, sep=";")
+    frame.to_csv(folder / "bar.csv", index=False, sep="|")
     frame[:500].to_csv(folder / "part1.csv", index=False)
     frame[500:].to_csv(folder / "part2.csv", index=False)
     return {
@@ -58,6 +59,7 @@ def sources(frame, tmp_path_factory):
         "gzip": str(folder / "one.csv.gz"),
         "tsv": folder / "one.tsv",
         "semicolon": folder / "semicolon.csv",
+        "bar": folder / "bar.csv",
         "pattern": str(folder / "part*.csv"),
         "pandas": frame,
         "polars": pl.from_pandas(frame),
@@ -66,7 +68,7 @@ def sources(frame, tmp_path_factory):
 
 
 KINDS = (
-    "parquet folder csv gzip tsv semicolon pattern pandas polars arrow".split()  # noqa: SIM905
+    "parquet folder csv gzip tsv semicolon bar pattern pandas polars arrow".split()  # noqa: SIM905
 )
 
 
@@ -459,6 +461,8 @@ def test_a_column_that_is_not_there_suggests_the_nearest():
         table.batches(["AGE"])
     with pytest.raises(ValueError, match="its columns are 'income', 'age'"):
         table.batches(["zzz"])
+    with pytest.raises(ValueError, match=r"no column 'z0' \(nor 'z1', .*'z12', …, 'z99'\)"):
+        table.batches([f"z{k}" for k in range(100)])
 
 
 def test_a_file_that_changes_under_a_walk_is_noticed(tmp_path):

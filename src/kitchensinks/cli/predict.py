@@ -47,9 +47,9 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
         keeps_inputs(options.out, options.data, options.model)
     state = _table_model(options.model).estimator.state_
     with opened_table(options.data, options.skip_bad_rows) as table:
-        if options.id_column is not None:
-            table.check_names([options.id_column])
-        answers = Answers(state, table, options.id_column, options.coverage)
+        kept = list(dict.fromkeys(options.id_column or []))
+        table.check_names(kept)
+        answers = Answers(state, table, kept, options.coverage)
         start, done = time.monotonic(), 0
         with (
             _writer(options.out, answers.schema) as write,
@@ -156,19 +156,20 @@ def _with_target(options: Score | Report) -> tuple[KitchenSink, str]:
 
 
 class Answers:
-    """Record batches of answers: the id, the prediction, then probabilities or an interval.
+    """Record batches of answers: the ids, the prediction, then probabilities or an interval.
 
+    kept: the columns of the table that stand beside the answers, as ids do.
     coverage: that of the intervals of numbers, or None for no interval.
     """
 
     def __init__(
-        self, state: State, table: Table, id_name: str | None, coverage: float | None = None
+        self, state: State, table: Table, kept: list[str], coverage: float | None = None
     ) -> None:
         assert state.columns is not None
-        self.state, self.id_name, self.unread = state, id_name, Unread()
+        self.state, self.kept, self.unread = state, kept, Unread()
         self.ends = None if coverage is None else _ends(state, coverage)
         self.rows = Rows(table, state.columns)
-        fields = [] if id_name is None else [table.schema.field(id_name)]
+        fields = [table.schema.field(name) for name in kept]
         if isinstance(state.targets, Classes):
             labels = state.targets.labels.tolist()
             # The Arrow type of the labels, text or numbers.
@@ -177,24 +178,22 @@ class Answers:
         else:
             names = ["prediction"] if self.ends is None else ["prediction", "lower", "upper"]
             fields += [pa.field(name, pa.float64()) for name in names]
-        if self.id_name in [field.name for field in fields[1:]]:
-            raise ValueError(
-                f"--id {self.id_name!r} is also the name of a column of answers: rename it."
-            )
+        for field in fields[len(kept) :]:
+            if field.name in kept:
+                raise ValueError(
+                    f"--id {field.name!r} is also the name of a column of answers: rename it."
+                )
         self.schema = pa.schema(fields)
 
     def needed(self) -> list[str]:
         inputs = self.rows.columns.inputs
-        more = [] if self.id_name is None or self.id_name in inputs else [self.id_name]
-        return [*inputs, *more]
+        return [*inputs, *(name for name in self.kept if name not in inputs)]
 
     def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
         numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows), self.unread)
         scores = self.state.model.scores(numbers)
-        columns: list[Any] = []
-        if self.id_name is not None:
-            columns.append(batch.column(self.id_name))
+        columns: list[Any] = [batch.column(name) for name in self.kept]
         answers = self.state.answer("predict", scores)
         columns.append(pa.array(answers.tolist()))
         columns += [pa.array(answers + end) for end in self.ends or ()]

@@ -139,8 +139,8 @@ class Predict(OnRows):
     example = "sinks predict model.sinks new.csv --id customer --out scores.csv"
 
     out: Path = _option(..., "What to write: .csv, .csv.gz or .parquet.", "--out", "-o")
-    id_column: str | None = _option(
-        None, "A column of the data to keep beside the answers.", "--id"
+    id_column: list[str] | None = _option(
+        None, "A column of the data to keep beside the answers; repeat for more.", "--id"
     )
     coverage: float | None = _option(
         None, "Numbers: add the ends of intervals that hold this share of targets, such as 0.9."

@@ -35,7 +35,7 @@ from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_name
 from kitchensinks.tables.noticed import counts_rows, tell_empty
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.spelling import nearest
-from kitchensinks.tables.table import Table, check_schema, open_table
+from kitchensinks.tables.table import MemoryTable, Table, check_schema, open_table
 from kitchensinks.tables.view import LARGEST, Given, Rows, known_targets
 
 if TYPE_CHECKING:
@@ -163,8 +163,17 @@ def _opened(
         )
     if frame is not None:
         table = open_table(frame)
-        X = Rows(table, Columns.learn(table, identifiers=kept, categories=given))
+        counted = _counted(table, sample_weight)
+        X = Rows(table, Columns.learn(counted, identifiers=kept, categories=given))
     return X, y, sample_weight
+
+
+def _counted(table: Table, sample_weight: SampleWeight) -> Table:
+    """The rows of positive weight: a value that only others have is none of the column's."""
+    if sample_weight is None or not isinstance(table, MemoryTable):
+        return table
+    chosen = check_weights(sample_weight, np.empty((table.n_rows, 1)), positive=True) > 0
+    return table if chosen.all() else table.where(chosen)
 
 
 def _array_inputs(estimator: "Readings", spec: Spec, batch: Batch, stream: bool) -> Inputs:

@@ -76,10 +76,11 @@ class Readings(BaseEstimator):
     def feature_importances_(self) -> Array:
         """How much the function changes along each column, in shares that sum to one.
 
-        Of learned scales: each column's share of the learned distance between rows. Of a given law,
-        and of a learned one with equal scales: each column's share of the variance of f where the
-        other columns are kept (`kitchensinks.state.importance`). Neither says how much a column
-        would be missed, which `sklearn.inspection.permutation_importance` measures.
+        Of learned scales: each column's share of the learned distance between rows, which may be
+        near zero where f is a steep line. Of a given law, and of a learned one with equal scales:
+        each column's share of the variance of f where the other columns are kept
+        (`kitchensinks.state.importance`). Neither says how much a column would be missed, which
+        `sklearn.inspection.permutation_importance` measures.
         """
         state = self._state()
         own = ColumnPlaces.of(self, state.columns).counted(self)

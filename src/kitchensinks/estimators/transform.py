@@ -133,9 +133,13 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
 
 def check_basis(basis: object) -> Basis:
     """The basis given, which must not have to be learned; None is ``Fourier()``."""
-    found = Fourier() if basis is None else state.check_basis(basis)
-    if not isinstance(found, Basis):
+    if not isinstance(basis, Basis | type | None):
+        # Other transformers take a number of components first.
+        hint = f" A number has a name: n_components={basis}." if isinstance(basis, int) else ""
         raise TypeError(
-            f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as ks.Fourier()."
+            f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as "
+            f"ks.Fourier().{hint}"
         )
+    found = Fourier() if basis is None else state.check_basis(basis)
+    assert isinstance(found, Basis)
     return found

@@ -18,7 +18,7 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import ColumnPlaces
-from kitchensinks.tables.arrays import densify
+from kitchensinks.tables.arrays import as_given, densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import Keys, row_keys
 from kitchensinks.tables.table import Table
@@ -298,7 +298,8 @@ def _given(X: Given, groups: ColumnPlaces) -> AnyArray:
     """The rows as given, by the columns of the groups; numbers if columns have no names."""
     table = X.table if isinstance(X, Rows) else X
     if isinstance(table, Table) and set(groups.names) <= set(table.names):
-        X = pa.Table.from_batches(table.batches(groups.names)).to_pandas()
+        X = pa.Table.from_batches(table.batches(groups.names))
+    X = as_given(X)
     if hasattr(X, "columns") and not isinstance(X, Rows) and not _by_order(groups):
         known = set(groups.names) <= set(X.columns)
         X = X if known else X.rename(columns=str)

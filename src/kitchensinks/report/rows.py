@@ -16,7 +16,7 @@ from kitchensinks.solvers.needs import kinked
 from kitchensinks.state import State
 from kitchensinks.state.importance import ColumnPlaces
 from kitchensinks.state.model import Outside
-from kitchensinks.tables.arrays import densify
+from kitchensinks.tables.arrays import as_given, densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.table import Table
@@ -220,6 +220,7 @@ def names_columns(columns: Columns | None) -> bool:
 
 def _by_column(X: Any, names: list[Any]) -> Any:
     """A frame that has columns of these names, or an array that has as many."""
+    X = as_given(X)
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not hasattr(X, "iloc"):

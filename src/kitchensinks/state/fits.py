@@ -107,6 +107,10 @@ def resuming(
         with threads(spec.n_jobs):
             yield spec
         return
+    if not hasattr(checkpoint, "begin"):
+        raise TypeError(
+            f"checkpoint={checkpoint!r}: need a ks.Checkpoint, such as ks.Checkpoint('folder')."
+        )
     choices: dict[str, float] = {"seed": spec.seed} | ({"memory": spec.memory} if here else {})
     choices = checkpoint.begin(identity_of(spec) | data(), choices)
     memory = float(choices.get("memory", spec.memory))

@@ -226,9 +226,9 @@ def local_models(model: Model, rows: Matrix) -> LocalModels:
         pieces = frozen.draw.linear_pieces(frozen.scaled(own), weights)
         if pieces is None:
             raise ValueError(
-                f"{frozen.basis!r} has no linear pieces: need a basis of piecewise linear "
-                "functions, such as ks.ReLU(), ks.Maxout(), ks.Linear() or a ks.Union of these. "
-                "ks.explain shows what moves the predictions of any model."
+                f"{type(frozen.basis).__name__} has no linear pieces: need a basis of piecewise "
+                "linear functions, such as ks.ReLU(), ks.Maxout(), ks.Linear() or a ks.Union of "
+                "these. ks.explain shows what moves the predictions of any model."
             )
         gradients = unit[:, None] * pieces.astype(np.float64)
         back = gradients if model.scaler is None else model.scaler.pulled_back(own, gradients)

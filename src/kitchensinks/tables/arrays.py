@@ -3,6 +3,7 @@
 import itertools
 import math
 import numbers
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
 from kitchensinks.numerics.arrays import AnyArray, Matrix
-from kitchensinks.tables.kinds import is_number
+from kitchensinks.tables.kinds import is_number, plain_columns
 
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
@@ -74,26 +75,18 @@ def as_given(rows: Any) -> Any:
     """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
     Sparse columns of a frame are filled in, unless all are sparse with zeros. Arrays of dates,
-    whose unit would be lost, arrays of records and lazy frames are refused.
+    whose unit would be lost, arrays of records, lazy frames and paths are refused.
     """
     if isinstance(rows, np.ndarray):
-        if rows.dtype.kind in "mM":
-            raise ValueError(
-                f"X is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
-                "frame with columns of dates, or numbers such as days."
-            )
-        if rows.dtype.names:
-            raise TypeError(
-                f"X is an array of records with the fields {', '.join(rows.dtype.names)}: "
-                "give a data frame (pandas.DataFrame.from_records) or an array of numbers."
-            )
-        if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
-            return np.where(rows.mask, np.nan, rows.data.astype(np.float64))
-        return rows
+        return _array_given(rows)
+    if rows is None:
+        raise ValueError("X is None: need rows and columns.")
+    if isinstance(rows, str | os.PathLike):
+        raise ValueError(f"X is the path {str(rows)!r}: give the table, ks.open_table(X).")
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
-    if package == "pyarrow" and hasattr(rows, "to_pandas"):
+    if package == "pyarrow" and hasattr(rows, "schema"):
         try:
-            return rows.to_pandas()
+            return plain_columns(rows, "X").to_pandas()
         except (TypeError, ValueError, NotImplementedError) as error:
             raise ValueError(
                 f"X is an Arrow table with a column that pandas has no values for ({error}): "
@@ -104,6 +97,22 @@ def as_given(rows: Any) -> Any:
         return rows if stays else with_dense_columns(rows)
     if kind == "LazyFrame":
         raise TypeError("X is a LazyFrame: need its rows, X.collect().")
+    return rows
+
+
+def _array_given(rows: AnyArray) -> AnyArray:
+    if rows.dtype.kind in "mM":
+        raise ValueError(
+            f"X is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
+            "frame with columns of dates, or numbers such as days."
+        )
+    if rows.dtype.names:
+        raise TypeError(
+            f"X is an array of records with the fields {', '.join(rows.dtype.names)}: "
+            "give a data frame (pandas.DataFrame.from_records) or an array of numbers."
+        )
+    if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
+        return np.where(rows.mask, np.nan, rows.data.astype(np.float64))
     return rows
 
 

@@ -3,6 +3,7 @@
 import csv
 import heapq
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,16 +22,30 @@ _MOST_COLUMNS = 100_000
 _LOOK_BYTES = 2**20
 # Number of samples, including the one at the start.
 _LOOKS = 8
+# Values between semicolons that are numbers with a decimal comma, as spreadsheets write them in
+# many countries, and those with a decimal point. Three digits after a comma may be thousands.
+_WITH_COMMA = re.compile(rb"(?:^|;)[+-]?[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})(?=;|\r?$)", re.MULTILINE)
+_WITH_POINT = re.compile(rb"(?:^|;)[+-]?[0-9]*\.[0-9]+(?=;|\r?$)", re.MULTILINE)
 
 
 def delimiter_of(name: str, header: str) -> str:
     """What stands between values, by the file's name and the line of column names.
 
-    >>> delimiter_of("a.csv", "x;y"), delimiter_of("a.tsv.gz", "x, or y")
-    (';', '\\t')
+    >>> delimiter_of("a.csv", "x;y"), delimiter_of("b.csv", "x|y"), delimiter_of("c.tsv", "x, or y")
+    (';', '|', '\\t')
     """
     plain = name.lower().removesuffix(".gz")
-    return "\t" if plain.endswith(".tsv") else max(",;\t", key=header.count)
+    return "\t" if plain.endswith(".tsv") else max(",;\t|", key=header.count)
+
+
+def decimal_mark_of(delimiter: str, data: bytes) -> str:
+    """What stands before the decimals of numbers: a comma only where it cannot be anything else.
+
+    >>> decimal_mark_of(";", b"3;1,5"), decimal_mark_of(";", b"1,5;2.5")
+    (',', '.')
+    """
+    comma = delimiter == ";" and _WITH_COMMA.search(data) and not _WITH_POINT.search(data)
+    return "," if comma else "."
 
 
 class DelimitedTable(TextTable):
@@ -58,7 +73,9 @@ class DelimitedTable(TextTable):
             )
         check_schema(self.label, names)
         self.schema = pa.schema([(name, pa.null()) for name in names])
-        for part in self._samples():
+        samples = list(self._samples())
+        self._mark = decimal_mark_of(self._delimiter, b"\n".join(samples))
+        for part in samples:
             self._widen(self._infer(part))
 
     def _header(self, line: bytes) -> list[str]:
@@ -147,7 +164,10 @@ class DelimitedTable(TextTable):
                 invalid_row_handler=(lambda row: "skip") if skip else None,
             ),
             convert_options=pa.csv.ConvertOptions(
-                column_types=types, include_columns=names, strings_can_be_null=True
+                column_types=types,
+                include_columns=names,
+                strings_can_be_null=True,
+                decimal_point=self._mark,
             ),
         )
 

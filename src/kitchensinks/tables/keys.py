@@ -36,6 +36,8 @@ _SAME_TARGETS = 0.1
 _FEWEST_DIFFERENT = 30
 # So they are where distinct rows occur more often than this on average.
 _MOST_EACH = 10.0
+# Copies of so few distinct rows that each is there this often are due to columns with few values.
+_SOME_EACH = 4
 # Counts of rows that repeat by themselves vary as those of Poisson do, or more. Those that vary
 # less by so many standard errors were made.
 _LESS_THAN_CHANCE = 3.0
@@ -148,16 +150,18 @@ def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> C
 
     keys (n,): equal for equal rows; targets (n, outputs); weights (n,), all positive. Copies reveal
     each other's targets. Where the targets of equal rows differ, each row is an observation of its
-    own.
+    own. So it is where columns have few values (`_few`).
 
     >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [2.0], [1.0]])
     >>> find_copies(keys, targets).total
     array([2., 1.])
     >>> find_copies(keys, np.array([[1.0], [2.0], [3.0]])) is None
     True
+    >>> find_copies(np.repeat(keys[:2], 5), np.repeat(targets[:2], 5, axis=0)) is None
+    True
     """
     found, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(found) == len(keys):
+    if len(found) == len(keys) or _few(len(found), len(keys)):
         return None
     count = np.bincount(group)
     shared = count[group] > 1
@@ -175,6 +179,15 @@ def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> C
     return Copies(first[order], np.bincount(group, weights).astype(np.float64), group)
 
 
+def _few(n_different: int, n_rows: int) -> bool:
+    """Whether rows are equal because columns have few values.
+
+    So they are where rows occur more often, on average, than there are different ones. Nothing
+    would be known of a content if all its rows were held out together.
+    """
+    return n_rows > n_different * max(n_different, _SOME_EACH)
+
+
 def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> Bools:
     """Which rows have one of the `count` lowest distinct keys of rows of positive weight."""
     different = _counted(keys, weights)
@@ -186,14 +199,33 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> Bools:
 def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> Bools:
     """Which rows to hold out: a share of the distinct rows, at least one and never all.
 
-    fold: which of several disjoint shares.
+    Copies stay together, unless columns have few values (`_few`). fold: which of several disjoint
+    shares.
+
+    >>> keys = np.repeat(np.array([3, 5], dtype=np.uint64), [4, 6])
+    >>> held = hold_out(keys, None, 0.2)
+    >>> int(held.sum()), bool(hold_out(keys[3:5], None, 0.2)[0])
+    (2, True)
     """
     different = _counted(keys, weights)
+    n_rows = len(keys) if weights is None else int(np.count_nonzero(weights > 0))
+    if _few(len(different), n_rows):
+        keys = joined(keys, _numbered(keys))
+        different = _counted(keys, weights)
     count = min(max(1, round(share * len(different))), max(0, len(different) - 1))
     own = different[fold * count : (fold + 1) * count]
     if not len(own):
         return np.zeros(len(keys), dtype=bool)
     return np.asarray((keys >= own[0]) & (keys <= own[-1]))
+
+
+def _numbered(keys: Keys) -> Keys:
+    """How many rows before each row have its key."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    numbers = np.empty(len(keys), dtype=np.uint64)
+    numbers[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    return numbers
 
 
 def _counted(keys: Keys, weights: Floats | None) -> Keys:

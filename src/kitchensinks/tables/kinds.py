@@ -1,6 +1,7 @@
 """Families of Arrow types, and what to call them in messages."""
 
 import functools
+import re
 
 from kitchensinks.tables.arrow import ArrowArray, ArrowSchema, ArrowTable, ArrowType, pa
 
@@ -20,6 +21,8 @@ _FAMILIES = {
 PLAIN = ("boolean", "integer", "float")
 # Families that are converted to numbers in one obvious way.
 NUMBERS = (*PLAIN, "decimal", "time")
+# Columns in which pandas stores an index without a name.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -57,17 +60,28 @@ def without_codes(values: ArrowArray) -> ArrowArray:
     return values.dictionary_decode() if family(values.type) == "category" else values
 
 
-def without_views(schema: ArrowSchema) -> ArrowSchema:
-    """The schema with plain text in place of string views, which few Arrow functions support."""
-    for place, field in enumerate(schema):
-        if pa.types.is_string_view(field.type):
-            schema = schema.set(place, field.with_type(pa.large_string()))
-    return schema
+def plain_schema(schema: ArrowSchema) -> ArrowSchema:
+    """The schema of a table: its columns as data, whatever wrote them.
+
+    Notes of pandas are left out, by which `to_pandas` would hide columns in an index, and so are
+    the columns of an index without a name. String views, which few Arrow functions support, are
+    plain text.
+
+    >>> import pyarrow
+    >>> plain_schema(pyarrow.schema({"a": pyarrow.int8(), "__index_level_0__": pyarrow.int64()}))
+    a: int8
+    """
+    kept = (field for field in schema if not _INDEX.fullmatch(field.name))
+    return pa.schema(
+        field.with_type(pa.large_string()) if pa.types.is_string_view(field.type) else field
+        for field in kept
+    )
 
 
-def plain_text(data: ArrowTable, label: str) -> ArrowTable:
-    """An Arrow table or record batch with string views converted to plain text."""
-    schema = without_views(data.schema)
+def plain_columns(data: ArrowTable, label: str) -> ArrowTable:
+    """An Arrow table or record batch of the columns of `plain_schema`."""
+    kept = [place for place, name in enumerate(data.schema.names) if not _INDEX.fullmatch(name)]
+    data, schema = data.select(kept).replace_schema_metadata(None), plain_schema(data.schema)
     if schema.equals(data.schema):
         return data
     try:

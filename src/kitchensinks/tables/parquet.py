@@ -10,7 +10,7 @@ import numpy as np
 
 from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.disk import Stamp
-from kitchensinks.tables.kinds import plain_text, without_views
+from kitchensinks.tables.kinds import plain_columns, plain_schema
 from kitchensinks.tables.table import Table, batch_rows, check_schema
 
 # Bytes that are read at a time for the checksum of the file.
@@ -27,7 +27,7 @@ class ParquetTable(Table):
         self.label, self._path, self._stamp = str(path), path, Stamp.of(path)
         try:
             with self._open() as file:
-                self.schema = without_views(file.schema_arrow.remove_metadata())
+                self.schema = plain_schema(file.schema_arrow)
                 groups = range(file.metadata.num_row_groups)
                 sizes = [file.metadata.row_group(k).num_rows for k in groups]
         except (FileNotFoundError, PermissionError):
@@ -82,7 +82,7 @@ class ParquetTable(Table):
 
     def _completed(self, batch: ArrowTable, names: list[str]) -> ArrowTable:
         """The batch with the columns that the folder names define, in the order requested."""
-        batch = plain_text(batch, self.label)
+        batch = plain_columns(batch, self.label)
         for key, value in self._constants.items():
             if key in names:
                 batch = batch.append_column(key, pa.repeat(pa.scalar(value), batch.num_rows))

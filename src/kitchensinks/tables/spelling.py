@@ -2,8 +2,8 @@
 
 import difflib
 
-# Most names that a message lists.
-_NAMED = 10
+# Most names that a message lists: those of the parameters of an estimator, at least.
+_NAMED = 13
 # Smallest similarity (difflib's ratio) of names for a suggestion: one letter in four may differ.
 _ALIKE = 0.75
 
@@ -42,8 +42,17 @@ def _alike(name: str, known: list[str]) -> str | None:
 
 
 def _listed(known: list[str], others: str) -> str:
-    shown = list(map(repr, known))
-    if len(known) > _NAMED:
+    return f": {others} {in_short(known)}."
+
+
+def in_short(names: list[str]) -> str:
+    """Names in quotes, the first and the last of many.
+
+    >>> in_short(["age", "income"]), in_short(list("abcdefghijklmnop")).endswith("'l', …, 'p'")
+    ("'age', 'income'", True)
+    """
+    shown = list(map(repr, names))
+    if len(names) > _NAMED:
         # The last column is often the target.
         shown[_NAMED - 1 : -1] = ["…"]
-    return f": {others} {', '.join(shown)}."
+    return ", ".join(shown)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from kitchensinks.numerics.arrays import AnyArray, Ints
+from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices, with_dense_columns
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
-from kitchensinks.tables.kinds import plain_text, without_codes
-from kitchensinks.tables.spelling import nearest, to_rename
+from kitchensinks.tables.kinds import plain_columns, without_codes
+from kitchensinks.tables.spelling import in_short, nearest, to_rename
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
@@ -142,7 +142,7 @@ class Table:
         known, asked = set(self.names), list(columns)
         missing = [name for name in asked if name not in known]
         if missing:
-            more = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
+            more = f" (nor {in_short(missing[1:])})" if missing[1:] else ""
             if of_model:
                 hint = to_rename(missing[0], self.names, set(asked))
             else:
@@ -319,18 +319,22 @@ class MemoryTable(Table):
     label = "The table"
 
     def __init__(self, table: ArrowTable) -> None:
-        check_schema(self.label, table.column_names)
+        self._table = plain_columns(table, self.label)
+        check_schema(self.label, self._table.column_names)
         if table.num_rows == 0:
             raise ValueError("The table has no rows.")
-        self._table = plain_text(table, self.label)
-        self.schema = self._table.schema.remove_metadata()
+        self.schema = self._table.schema
 
     @property
     def n_rows(self) -> int:
         return int(self._table.num_rows)
 
+    def where(self, chosen: Bools) -> "MemoryTable":
+        """The table of some of the rows."""
+        return MemoryTable(self._table.filter(pa.array(chosen)))
+
     def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
-        part = self._table.select(names).slice(start).replace_schema_metadata(None)
+        part = self._table.select(names).slice(start)
         yield from part.to_batches(max_chunksize=batch_rows(len(names)))
 
 
