@@ -137,12 +137,19 @@ def test_empty_arrays():
             call(np.empty((3, 0)))
 
 
-@pytest.mark.parametrize("rows", [ROWS[0], 3.0, None])
+@pytest.mark.parametrize("rows", [ROWS[0], 3.0])
 def test_not_a_table(rows):
     with pytest.raises(ValueError, match=r"(?s)Expected 2D array.*Reshape your data"):
         fit()(rows)
     with pytest.raises(ValueError, match=r"need shape \(n, 3\)"):
         DRAW.features(rows)
+
+
+def test_no_rows_at_all():
+    with pytest.raises(ValueError, match="X is None: need rows and columns"):
+        fit()(None)
+    with pytest.raises(ValueError, match=r"need shape \(n, 3\)"):
+        DRAW.features(None)
 
 
 def test_three_dimensions():
