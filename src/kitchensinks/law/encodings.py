@@ -71,7 +71,7 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     """The encoding with the lowest held-out error after a short run of learning scales; the
     first where it is as good."""
     words = Words(0, 0, Stream.ENCODING_SAMPLE)
-    places = some_of(batch.counted_places, constants.POOL, words)
+    places = some_of(batch.counted_places, constants.SAMPLED, words)
 
     def error(way: Rows) -> float:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)

@@ -100,7 +100,8 @@ def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats
     Column by column in memory, as total is, and a tile of columns at a time.
     """
     size, out = len(total), np.empty_like(total)
-    for first in range(0, size, _COLUMNS):
+
+    def fill(first: int) -> None:
         own, below = slice(first, first + _COLUMNS), slice(first, size)
         tile = total[below, own].T / weight
         tile += np.outer(right[own], left[below])
@@ -109,6 +110,9 @@ def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats
         corner[:] = np.triu(corner) + np.triu(corner, 1).T
         out[below, own] = tile.T
         out[own, below] = tile
+
+    for _ in in_order(fill, range(0, size, _COLUMNS)):
+        pass
     return out
 
 

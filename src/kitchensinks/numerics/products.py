@@ -27,6 +27,8 @@ _PANEL = 128
 _TILE = 512
 # Columns of a Gram matrix that a thread computes at a time: half as many take a tenth longer.
 _GRAM_TILE = 1024
+# Columns of an inverse that a thread computes at a time.
+_INVERTED = 128
 # Fortran takes every argument by its address, letters too.
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
@@ -79,27 +81,53 @@ def gram_lower(rows: AnyArray, out: AnyArray) -> None:
         rows = np.ascontiguousarray(rows)
     # Row by row in memory is the transpose, column by column.
     transposed = rows.ctypes.data, max(1, size, rows.strides[0] // entry), len(rows)
-    square = partial(_square_tile, out, transposed, (1.0, 0.0))
-    for _ in in_order(square, _tiles(0, size, _GRAM_TILE)):
+    _add_square(out, transposed, (1.0, 0.0), _tiles(0, size, _GRAM_TILE))
+
+
+def _add_square(
+    out: AnyArray,
+    side: tuple[int, int, int],
+    scales: tuple[float, float],
+    tiles: list[tuple[int, int]],
+) -> None:
+    """a·S·S' + b·out in the columns of the tiles, on and below the diagonal; scales: a and b.
+
+    side: the address of S (K, inner), entries from one column to the next, and `inner`. What is
+    below the square on the diagonal of a tile is a product apart, and the largest products are the
+    first, so that threads end at about the same time.
+    """
+    size = len(out)
+    below = [(tile, size) for tile in tiles if tile[1] < size]
+    on = [(tile, tile[1]) for tile in tiles]
+    work = partial(_square_part, out, side, scales)
+    for _ in in_order(work, sorted(below + on, key=_products, reverse=True)):
         pass
 
 
-def _square_tile(
-    out: AnyArray, side: tuple[int, int, int], scales: tuple[float, float], tile: tuple[int, int]
-) -> None:
-    """a·S·S' + b·out in the columns of a tile, on and below the diagonal; scales: a and b.
+def _products(part: tuple[tuple[int, int], int]) -> int:
+    """Twice the entries that a part of a square has."""
+    (start, stop), last = part
+    return (stop - start) * (2 * (last - stop) or stop - start)
 
-    side: the address of S (K, inner), entries from one column to the next, and `inner`.
-    """
-    (address, stride, inner), (start, stop), dtype = side, tile, out.dtype
+
+def _square_part(
+    out: AnyArray,
+    side: tuple[int, int, int],
+    scales: tuple[float, float],
+    part: tuple[tuple[int, int], int],
+) -> None:
+    """The columns `start` to `stop` of a square: the rows `stop` to `last` below the diagonal, or
+    those on it, where `last` is `stop`."""
+    (address, stride, inner), ((start, stop), last), dtype = side, part, out.dtype
     a, b = (ctypes.byref(_KINDS[dtype][1](scale)) for scale in scales)
     width, step, depth, own = (_whole(n) for n in (len(out), stride, inner, stop - start))
     top = address + out.itemsize * start
-    _SYRK[dtype](b"L", b"N", own, depth, a, top, step, b, _at(out, start, start), width)
-    if stop < len(out):
-        factors = address + out.itemsize * stop, step, top, step
-        rest, under = _whole(len(out) - stop), _at(out, stop, start)
-        _GEMM[dtype](b"N", b"T", rest, own, depth, a, *factors, b, under, width)
+    if last == stop:
+        _SYRK[dtype](b"L", b"N", own, depth, a, top, step, b, _at(out, start, start), width)
+        return
+    factors = address + out.itemsize * stop, step, top, step
+    rest, under = _whole(last - stop), _at(out, stop, start)
+    _GEMM[dtype](b"N", b"T", rest, own, depth, a, *factors, b, under, width)
 
 
 def _tiles(first: int, size: int, tile: int) -> list[tuple[int, int]]:
@@ -123,10 +151,10 @@ def cholesky_lower(matrix: AnyArray) -> bool:
         if not _factored(matrix, first, last):
             return False
         panel = _at(matrix, 0, first), size, last - first
-        solve = partial(_solve_tile, matrix, (first, last))
-        for step in (solve, partial(_square_tile, matrix, panel, (-1.0, 1.0))):
-            for _ in in_order(step, _tiles(last, size, _TILE)):
-                pass
+        tiles = _tiles(last, size, _TILE)
+        for _ in in_order(partial(_solve_tile, matrix, (first, last)), tiles):
+            pass
+        _add_square(matrix, panel, (-1.0, 1.0), tiles)
     return True
 
 
@@ -168,6 +196,31 @@ def solve_lower(factor: AnyArray, right: AnyArray) -> AnyArray:
     addresses = factor.ctypes.data, width, out.ctypes.data, width
     _POTRS[factor.dtype](b"L", *sizes, *addresses, ctypes.byref(failed))
     return out
+
+
+def inverse_squares(factor: AnyArray) -> float:
+    """‖L⁻¹‖² = tr (L·L')⁻¹ of the factor L in the lower triangle, column by column in memory.
+
+    Some columns of L⁻¹ at a time, which have nothing above the first of them.
+
+    >>> inverse_squares(np.diag([2.0, 4.0]).copy(order="F"))
+    0.3125
+    """
+    size, one = len(factor), ctypes.byref(_KINDS[factor.dtype][1](1.0))
+    _check_square(factor, size, factor.dtype)
+    width = _whole(max(1, size))
+
+    def of_tile(tile: tuple[int, int]) -> float:
+        start, stop = tile
+        columns = np.zeros((size - start, stop - start), factor.dtype, order="F")
+        np.fill_diagonal(columns, 1.0)
+        sizes = _whole(size - start), _whole(stop - start)
+        places = _at(factor, start, start), width, columns.ctypes.data, sizes[0]
+        _TRSM[factor.dtype](b"L", b"L", b"N", b"N", *sizes, one, *places)
+        entries = columns.ravel(order="F")
+        return float(entries @ entries)
+
+    return sum(in_order(of_tile, _tiles(0, size, _INVERTED)))
 
 
 def inverse_lower(matrix: AnyArray) -> bool:

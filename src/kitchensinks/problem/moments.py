@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsymm
-from scipy.linalg.lapack import dtrtri
 
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Part
 from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
-from kitchensinks.numerics.products import gram_lower
+from kitchensinks.numerics.products import gram_lower, inverse_squares
 from kitchensinks.tables.arrays import densify
 
 
@@ -298,8 +297,7 @@ def ridge_freedom(factor: Floats, alpha: float) -> float:
 
     K − α·tr (G + αI)⁻¹ with ‖L⁻¹‖² for the trace: half the work of the eigenvalues.
     """
-    inverse, _ = dtrtri(factor, lower=1)
-    return len(factor) - alpha * float(np.vdot(inverse, inverse))
+    return len(factor) - alpha * inverse_squares(factor)
 
 
 def copies_of(n_rows: int, weights: Floats | None) -> float:

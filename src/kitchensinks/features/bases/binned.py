@@ -20,7 +20,7 @@ Names = NDArray[np.uint64]
 # Hashes of bins that are collected before duplicates are removed.
 _WAITING_NAMES = 2**25
 # Hashes that are numbered at a time, in reused memory.
-_NUMBERED = 2**23
+_NUMBERED = 2**20
 # Hashes that are looked up at a time.
 _LOOKED_UP = 2**20
 # Temporary entries for each scored row: few, so that many rows share the hash table of a draw.
