@@ -15,12 +15,13 @@ A coarse law has few bins, and many rows share their bins in several grids: sums
 such grids are computed once for each combination that occurs, and looked up for each row.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Ints
 from kitchensinks.numerics.combinations import (
     add_to_nodes,
     combine,
@@ -34,6 +35,9 @@ from kitchensinks.numerics.combinations import (
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.design import ProductDesign
 from kitchensinks.problem.losses import Array
+
+# (grid, out): puts the columns of the rows in that grid into out (n,).
+ReadColumn = Callable[[int, AnyArray], None]
 
 # Grids are grouped while a combination of their bins has at least this many rows on average.
 _ROWS_A_COMBINATION = 4
@@ -60,57 +64,79 @@ class Combinations(NamedTuple):
     ends: Ints
 
     @classmethod
-    def of(cls, columns: AnyArray, offsets: Ints) -> "Combinations":
+    def of(cls, read: ReadColumn, offsets: Ints, n_rows: int, dtype: DType) -> "Combinations":
         """Group the coarse grids first, as long as rows have few combinations of their bins.
 
         One more grid in a group saves a look-up for each row and costs two for each combination.
-        Grids are dealt out to chains, whose groups are found side by side. `columns` (grids, n) is
-        overwritten.
+        Grids are dealt out to chains, whose groups are found side by side. read(g, out) puts the
+        columns of grid g into out (n_rows,): those of all grids are never in memory together.
         """
         order = np.argsort(np.diff(offsets), kind="stable")
         dealt = np.arange(len(order)) // _DEALT % _CHAINS
         chains = [order[dealt == chain] for chain in range(_CHAINS)]
-        first, done = int(offsets[-1]), 0
+        first = int(offsets[-1])
         found = list(
             in_order(
-                lambda grids: _grouped(columns, grids, first),
+                lambda grids: _Groups.of(read, grids, first, n_rows, dtype),
                 (grids for grids in chains if len(grids)),
             )
         )
-        # Each chain has numbered its combinations from `first` on.
-        for nodes, links, ends in found:
-            for numbers in (nodes, links):
-                np.add(numbers, done, out=numbers, where=numbers >= first, casting="unsafe")
-            np.add(ends, done, out=ends)
-            done += len(links)
-        return cls(
-            np.concatenate([chain.nodes for chain in found]),
-            np.concatenate([chain.links for chain in found]),
-            np.concatenate([*(chain.ends[:-1] for chain in found), [done]]),
-        )
+        nodes, links, ends = [], [], []
+        done = 0
+        for chain in found:
+            # Each chain has numbered its combinations from `first` on.
+            nodes += [(node, done) for node in chain.nodes]
+            links += [_moved(own, first, done) for own in chain.links]
+            ends += [end + done for end in chain.ends]
+            done += sum(map(len, chain.links))
+        rows = np.empty((len(nodes), n_rows), dtype)
+
+        def put(k: int) -> None:
+            own, step = nodes[k]
+            rows[k] = _moved(own, first, step)
+
+        for _ in in_order(put, range(len(nodes))):
+            pass
+        pairs = np.concatenate([np.empty((0, 2), dtype), *links])
+        return cls(rows, pairs, np.array([*ends, done], dtype=np.int64))
 
 
-def _grouped(columns: AnyArray, grids: NDArray[np.intp], first: int) -> Combinations:
-    """The groups of these grids in their order; combinations are numbered from `first` on."""
-    most = columns.shape[1] // _ROWS_A_COMBINATION
-    slots = np.empty(1 << max(2 * most - 1, 1).bit_length(), dtype=np.int32)
-    spare, pairs = np.empty_like(columns[0]), np.empty((most, 2), dtype=columns.dtype)
-    links, ends, done = [pairs[:0].copy()], [], 0
-    nodes: list[AnyArray] = []
-    for g in grids:
-        count = -1
-        if nodes:
-            slots.fill(-1)
-            count = combine(nodes[-1], columns[g], first + done, slots, pairs, spare)
-        if count < 0:
-            nodes.append(columns[g])
-            ends.append(done)
-        else:
-            nodes[-1][:] = spare
-            links.append(pairs[:count].copy())
-            done += count
-    ends.append(done)
-    return Combinations(np.stack(nodes), np.concatenate(links), np.array(ends, dtype=np.int64))
+def _moved(numbers: AnyArray, first: int, step: int) -> AnyArray:
+    """The numbers with those from `first` on moved by a step."""
+    return numbers if step == 0 else np.where(numbers >= first, numbers + step, numbers)
+
+
+class _Groups(NamedTuple):
+    """The groups of a chain of grids, as `Combinations` has them, an array for each."""
+
+    nodes: list[AnyArray]
+    links: list[AnyArray]
+    ends: list[int]
+
+    @classmethod
+    def of(
+        cls, read: ReadColumn, grids: NDArray[np.intp], first: int, n_rows: int, dtype: DType
+    ) -> "_Groups":
+        """The groups of these grids in their order; combinations are numbered from `first` on."""
+        most = n_rows // _ROWS_A_COMBINATION
+        slots = np.empty(1 << max(2 * most - 1, 1).bit_length(), dtype=np.int32)
+        own, spare = np.empty((2, n_rows), dtype)
+        pairs = np.empty((most, 2), dtype)
+        found, done = cls([], [], []), 0
+        for g in grids:
+            read(g, own)
+            count = -1
+            if found.nodes:
+                slots.fill(-1)
+                count = combine(found.nodes[-1], own, first + done, slots, pairs, spare)
+            if count < 0:
+                found.nodes.append(own.copy())
+                found.ends.append(done)
+            else:
+                found.nodes[-1][:] = spare
+                found.links.append(pairs[:count].copy())
+                done += count
+        return found
 
 
 class SharedBins(NamedTuple):
@@ -229,12 +255,16 @@ class Bins(ProductDesign):
             coarsest = np.argsort(np.diff(self.offsets), kind="stable")[:_SORTED_BY]
             order = order[np.lexsort(self.columns[coarsest[::-1]][:, order])]
         numbers = np.full(self.n_columns, -1, dtype=self.columns.dtype)
-        columns = np.empty((len(self.columns), len(order)), dtype=self.columns.dtype)
-        renumber(self.columns, order, counts, ends, numbers, columns)
+
+        def read(g: int, out: AnyArray) -> None:
+            part = slice(g, g + 1)
+            renumber(self.columns[part], order, counts, ends[g : g + 2], numbers, out[None])
+
+        combinations = Combinations.of(read, ends, len(order), numbers.dtype)
         places, alone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
         own = np.bincount(owner[alone], minlength=self.n_rows).astype(np.float64)
         return SharedBins(
-            Combinations.of(columns, ends),
+            combinations,
             ends,
             order,
             places,

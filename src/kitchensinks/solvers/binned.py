@@ -52,8 +52,8 @@ def binned_ridge(
 class _BinnedEquations:
     """(Z'S(Z − mean) + αI)β = Z'S(y − ȳ) over the shared bins, S the weights s' of the rows.
 
-    Vectors have a row for each node; those of combinations, after the n_kept bins, are scratch
-    memory of the products.
+    Vectors have a row for each of the n_kept bins; `direction` and `image` have one for each node,
+    of which those of combinations are scratch memory of the products.
     """
 
     def __init__(
@@ -80,11 +80,14 @@ class _BinnedEquations:
 
         n_kept, size = shared.n_columns, (shared.n_nodes, targets.shape[1])
         self.part = np.empty((len(self.targets), size[1]))
-        cross, self.image, self.direction, self.weights = (np.zeros(size) for _ in range(4))
-        count = np.empty((size[0], self.own.shape[1]))
-        shared.scatter(bins.scale * self.own * centred, cross)
+        self.image, self.direction = np.zeros(size), np.zeros(size)
+        self.weights = np.zeros((n_kept, size[1]))
+        shared.scatter(bins.scale * self.own * centred, self.image)
+        self.cross = self.image[:n_kept].copy()
+        alike = self.own.shape[1] == size[1]
+        count = self.image if alike else np.empty((size[0], self.own.shape[1]))
         shared.scatter(self.own, count)
-        self.cross, count = cross[:n_kept], count[:n_kept]
+        count = count[:n_kept]
         mean = bins.scale * count * fit_intercept
         # M⁻¹ of the diagonal.
         self.inverse = 1.0 / (np.maximum(square * count - mean**2 / self.total, 0.0) + alphas)
@@ -104,13 +107,14 @@ class _BinnedEquations:
         n_kept = len(self.cross)
         self.residual = self.cross.copy()
         if self.weights.any():
-            self._product(self.weights)
-            self.residual -= self.image[:n_kept] + self.alphas * self.weights[:n_kept]
+            self.direction[:n_kept] = self.weights
+            self._product(self.direction)
+            self.residual -= self.image[:n_kept] + self.alphas * self.weights
         self.direction[:n_kept] = self.residual * self.inverse
         return IterateSums(
             np.sum(self.residual * self.direction[:n_kept], axis=0),
             np.sum(self.residual**2, axis=0),
-            np.sum(self.weights[:n_kept] * (self.cross + self.residual), axis=0),
+            np.sum(self.weights * (self.cross + self.residual), axis=0),
         )
 
     def bend(self) -> Array:
@@ -132,7 +136,8 @@ class _BinnedEquations:
     def solution(self) -> tuple[Array, Array]:
         """Weights of all bins and the intercept; bins of one row are w = s'·z·e/α."""
         shared = self.shared
-        shared.gather(self.weights, self.part)
+        self.direction[: len(self.weights)] = self.weights
+        shared.gather(self.direction, self.part)
         self.part *= self.scale
         mean = _weighted(self.own, self.part) / self.total
         intercept = self.level - mean * self.fit_intercept
