@@ -108,6 +108,13 @@ def load(name: str) -> tuple[Any, np.ndarray]:
     return table, values.astype(str if task == "classification" else float).to_numpy()
 
 
+def split(name: str, seed: int) -> list[Any]:
+    """Fitted and tested rows, and the targets of both: three quarters and a quarter by seed."""
+    from sklearn.model_selection import train_test_split
+
+    return list(train_test_split(*load(name), test_size=0.25, random_state=seed))
+
+
 def ours(effort: str) -> Callable[..., Any]:
     def make(task: str, seed: int) -> Any:
         import kitchensinks as ks
@@ -179,10 +186,7 @@ def tuning(name: str) -> dict[str, Any]:
     The other seeds take the same settings. Some of their test rows were seen by the search, which
     is to the advantage of LightGBM.
     """
-    from sklearn.model_selection import train_test_split
-
-    rows, target = load(name)
-    train, _, fitted, _ = train_test_split(rows, target, test_size=0.25, random_state=0)
+    train, _, fitted, _ = split(name, 0)
     return tune(listed()[name][0], train, fitted)
 
 
