@@ -105,6 +105,8 @@ def over_the_pool(results: dict[str, Any]) -> str:
     tables = {name.partition(",")[0]: runs for name, runs in results.items() if POOL in name}
     for part in ("develop", "aside"):
         own = [runs for name, runs in tables.items() if pool.half(name) == part]
+        if not own:
+            continue
         for what, least in (("error", 1e-2), ("processor", 0.0)):
             ratios = [
                 max(statistics.fmean(run[what] for run in runs["after"]), least)

@@ -76,6 +76,13 @@ def test_what_a_basis_says_holds_of_its_features(basis):
         again = np.zeros_like(features)
         np.put_along_axis(again, draw.bins(rows).T, 1.0, axis=1)
         np.testing.assert_array_equal(again, features)
+    if basis.tells_bins:
+        tabulated, bins = seeded.tabulate_with_bins(rows)
+        np.testing.assert_array_equal(
+            tabulated.features(rows).toarray(), draw.features(rows).toarray()
+        )
+        np.testing.assert_array_equal(bins, draw.bins(rows))
+        np.testing.assert_array_equal(bins, tabulated.bins(rows))
     else:
         with pytest.raises(TypeError, match="has no bins"):
             draw.bins(rows)

@@ -44,8 +44,8 @@ class FeatureBlocks:
 
     Every pass computes the features again, unless all of them fit into half of `memory_budget`
     bytes: then `walk` caches them. A caller may overwrite a block that `fresh` yields, but not one
-    that `walk` yields. columns (draws, n): the bins of the rows, where the basis is binned and they
-    are known already.
+    that `walk` yields. columns (draws, n): the bins of the rows, where they are known already: of
+    all draws, or of the one part of a union that has bins.
     """
 
     rows: Matrix

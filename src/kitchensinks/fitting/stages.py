@@ -57,7 +57,8 @@ def _stages(blocks: FeatureBlocks) -> list[_Stage]:
             frozen.dtype,
             part if part.basis.sparse else None,
         )
-        part_blocks = FeatureBlocks(blocks.rows, own, blocks.memory_budget)
+        bins = blocks.columns if part.basis.sparse else None
+        part_blocks = FeatureBlocks(blocks.rows, own, blocks.memory_budget, bins)
         factor = math.sqrt(draw.n_components / part.n_components)
         stages.append(_Stage(part_blocks, np.flatnonzero(owner == j), factor))
     return stages

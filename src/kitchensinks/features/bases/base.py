@@ -306,9 +306,14 @@ class Basis(Linked):
         return theta
 
     def tabulate_with_bins(self, theta: Theta, rows: Matrix) -> tuple[Theta, AnyArray]:
-        """`tabulate` and `bins` of all rows at once, for a binned basis."""
+        """`tabulate` and `bins` of all rows at once, for a basis that `tells_bins`."""
         theta = self.tabulate(theta, [rows])
         return theta, self.bins(theta, rows)
+
+    @property
+    def tells_bins(self) -> bool:
+        """Whether `tabulate_with_bins` has the bins of the draws, or of the one part with bins."""
+        return self.binned
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         """θ with the columns that either has learned from its own blocks."""

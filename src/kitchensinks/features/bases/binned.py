@@ -1,7 +1,7 @@
 """Bases whose draws partition the space into bins; features are indicators of bins."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,6 +16,9 @@ from kitchensinks.numerics.names import add_scores, find_columns, number_names
 from kitchensinks.numerics.threads import in_order
 
 Names = NDArray[np.uint64]
+# Of some grids: the names of the occupied bins, how many they are, and the number of every row's
+# bin, (grids, n) each but for the counts.
+Numbered = tuple[Sequence[Names], Ints, Sequence[AnyArray]]
 
 # Hashes of bins that are collected before duplicates are removed.
 _WAITING_NAMES = 2**25
@@ -83,11 +86,11 @@ class Binned(Basis):
 
         Both are views of memory that later grids overwrite.
         """
-        for found, counts, numbers in self._numbered_parts(theta, rows):
+        for found, counts, numbers in self.numbered_parts(theta, rows):
             for own, count, number in zip(found, counts, numbers, strict=True):
                 yield own[:count], number
 
-    def _numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[AnyArray, ...]]:
+    def numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
         """Some grids at a time, as `number_names` has them: found, counts and numbers."""
         n_grids = self._count(theta)
         size = max(1, min(n_grids, _NUMBERED // max(1, len(rows))))
@@ -100,7 +103,7 @@ class Binned(Basis):
             here = slice(0, self._count(part))
             self.fill_names(part, ready, names[here])
             number_names(names[here], found[here], counts[here], numbers[here])
-            yield found[here], counts[here], numbers[here]
+            yield [*found[here]], counts[here], [*numbers[here]]
 
     def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
         """`tabulate` and `bins` of the same rows, which are hashed once."""
@@ -109,12 +112,12 @@ class Binned(Basis):
         columns = np.empty((n_grids, len(rows)), dtype=kind)
         parts: list[Names] = []
         done = 0
-        for found, counts, numbers in self._numbered_parts(theta, rows):
+        for found, counts, numbers in self.numbered_parts(theta, rows):
             first, starts = len(parts), done + np.cumsum(counts) - counts
 
             def sort(g: int) -> Names:
                 """Sort the bins of a grid, and put the columns of its rows into their place."""
-                own, start = found[g, : counts[g]], starts[g]  # noqa: B023
+                own, start = found[g][: counts[g]], starts[g]  # noqa: B023
                 order = np.argsort(own)
                 place = np.empty(len(own), dtype=kind)
                 place[order] = np.arange(start, start + len(own), dtype=kind)

@@ -1,11 +1,12 @@
 """Leaves of given trees."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from kitchensinks.features.bases.base import Universal
-from kitchensinks.features.bases.binned import Binned, BinTable, Names
+from kitchensinks.features.bases.binned import Binned, BinTable, Names, Numbered
 from kitchensinks.features.bases.draw import Draw, Graph, Scorer, Theta
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import leaf_names
@@ -109,6 +110,17 @@ class Trees(Binned):
         if not np.array_equal(own, np.arange(len(self.column))):
             nodes = tuple(part[own] for part in nodes)
         leaf_names(rows, *nodes, names)
+
+    def numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
+        """Rows go down each tree once, however often it was drawn."""
+        trees, places = np.unique(theta["tree"], return_inverse=True)
+        each = [
+            (own[:count].copy(), count, number.copy())
+            for part in super().numbered_parts({"tree": trees}, rows)
+            for own, count, number in zip(*part, strict=True)
+        ]
+        found, counts, numbers = zip(*(each[place] for place in places), strict=True)
+        yield found, np.array(counts), numbers
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """Draws of the same tree have the same leaves, so that their weights are added."""

@@ -51,6 +51,11 @@ class Union(Compound):
         return all(basis.binned for basis in self.bases)
 
     @property
+    def tells_bins(self) -> bool:
+        with_bins = [basis for basis in self.bases if basis.sparse]
+        return self.binned or (len(with_bins) == 1 and with_bins[0].tells_bins)
+
+    @property
     def rescales(self) -> bool:  # type: ignore[override]
         return all(basis.rescales for basis in self.bases)
 
@@ -149,14 +154,26 @@ class Union(Compound):
             yield next(walks[j])
 
     def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
+        """The bins of all draws side by side, or of the one part that has bins, as its own."""
         union: UnionParts = theta["parts"]
-        found = {j: part.tabulate_with_bins(rows) for j, part in union.parts.items()}
-        union = replace(union, parts={j: part for j, (part, _) in found.items()})
-        return {"parts": union}, union.side_by_side({j: bins for j, (_, bins) in found.items()})
+        tabulated = {
+            j: part.tabulate_with_bins(rows) for j, part in union.parts.items() if part.basis.sparse
+        }
+        union = replace(union, parts=union.parts | {j: part for j, (part, _) in tabulated.items()})
+        return {"parts": union}, self._together(
+            union, {j: own for j, (_, own) in tabulated.items()}
+        )
 
     def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
+        """As those of `tabulate_with_bins`."""
+        if not self.tells_bins:
+            return super().bins(theta, rows)
         union: UnionParts = theta["parts"]
-        return union.side_by_side({j: part.bins(rows) for j, part in union.parts.items()})
+        found = {j: part.bins(rows) for j, part in union.parts.items() if part.basis.sparse}
+        return self._together(union, found)
+
+    def _together(self, union: "UnionParts", bins: dict[int, AnyArray]) -> AnyArray:
+        return union.side_by_side(bins) if self.binned else next(iter(bins.values()))
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         union, theirs = theta["parts"], other["parts"].parts
