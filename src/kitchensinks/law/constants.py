@@ -321,9 +321,6 @@ OUTPUTS_POWER = 0.25
 # Most features of the final ridge search: with 1000 in place of 1500 (and fewer ridges for classes)
 # errors were 0.999 ± 0.002 times as large, on 16 tables and two seeds.
 RIDGE_FEATURES = 1000
-# Grids are enough if more would lower the held-out error by less than this share (adult: 12.56 %
-# wrong, and 12.64 with 0.005).
-ENOUGH = 0.002
 
 # Shown by `tests/law/test_sizes.py`.
 
@@ -343,6 +340,9 @@ FEWEST_GRIDS = 16
 MOST_GRIDS = 1000
 # Fewest dense features of the last fit: their kernel is exact to about 1/√256 = 6 %.
 FEWEST_FEATURES = 256
+# Grids are enough if more would lower the held-out error by less than this share (adult: 12.56 %
+# wrong, and 12.64 with 0.005).
+ENOUGH = 0.002
 # Dense features are enough if more would lower that error by less than this share (with 0.002,
 # errors are 1.0000 ± 0.0003 times as large, and the Gram matrices for noisy targets six times).
 ENOUGH_DENSE = 0.005
@@ -388,7 +388,7 @@ PLAIN_COMPONENTS = 1000
 SMALL_FIT = 2**23
 
 # -- a time limit: shares of it -----------------------------------------------------------------
-# Shown by `benchmarks.constants`.
+# Shown by `tests/law/test_time_limit.py`.
 
 # No short run of another map begins after this share.
 LATE_MAPS = 0.2
