@@ -3,15 +3,18 @@
     python -m benchmarks.constants                 # those that are not in the results yet
     python -m benchmarks.constants --only BATCH_SHARE RATE
     python -m benchmarks.constants --report        # print the table alone
+    python -m benchmarks.constants --tests         # those whose change no test notices
 
 Every number of `kitchensinks.law.constants` is halved and doubled (counts to whole numbers, shares
 to at most one, factors of errors half and twice as far from one) and everything else is left as it
 is. Each section has tables on which its constants are at work (`CASES`), and some constants have
-more (`ALSO`). Sections that name a test in place of this script are not run. Shown are the
-geometric means of error and processor time over those of a fit with the constant as it is,
-shortly before or after it; "1" where no error has changed, "–" where a fit with the changed
-constant cannot be. Fits have one thread. Needs the pool and the sets of the papers
+more (`ALSO`). Shown are the geometric means of error and processor time over those of a fit with
+the constant as it is, shortly before or after it; "1" where no error has changed, "–" where a fit
+with the changed constant cannot be. Fits have one thread. Needs the pool and the sets of the papers
 (KITCHENSINKS_DATA).
+
+A section, or a part of one, may name a test in place of this script: it holds for the constants
+below, and the test fails where one of them is halved or doubled. `--tests` runs them so.
 """
 
 import argparse
@@ -20,13 +23,16 @@ import re
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import kitchensinks as ks
 from benchmarks import later, pool
@@ -35,11 +41,10 @@ from kitchensinks.law import constants
 from kitchensinks.papers import datasets
 
 RESULTS = FOLDER / "constants.json"
-HERE = "benchmarks.constants"
+HERE, ROOT = "benchmarks.constants", Path(__file__).parents[1]
 MOST_TESTED = 10_000
 # What a section is shown on; those that are not named have `USUAL`. A number after a table is how
-# many of its rows are fitted, "quick" is an effort, whose first trials have fewer rows, and seconds
-# are a time limit.
+# many of its rows are fitted, and "quick" is an effort, whose first trials have fewer rows.
 USUAL = ("airfoil", "sick 1500")
 WIDE = ("phoneme 1500",)
 CASES = {
@@ -48,37 +53,33 @@ CASES = {
     "directions of wide tables": WIDE,
     "trials and last fits of wide tables": WIDE,
     "a line that goes on outside of the range": ("line", "trend", "seasons"),
-    "a time limit: shares of it": ("kin40k 10000 in 1 s", "phoneme 1500 in 1 s"),
 }
 # Further tables of single constants, which are not at work on those of their section.
 LARGE, LARGER = "krkopt 9000 quick", "covtype-binary 60000"
+# So many rows that trees are grown on a part of them.
+GROWN = "krkopt 21000"
 ALSO = {
     "POOL": LARGER,
     "MOST_HELD": LARGER,
-    "SAMPLED": LARGER,
     "MANY_MORE": LARGE,
     "FEW_ROWS": "airfoil",
+    "DENSE_STEP": "airfoil 300",
+    "DENSE_RIDGES": "airfoil 300",
+    "TRIES": LARGE,
     "CLEARLY": "optdigits",
     "SCREENED": "isolet 300",
     "WIDE": "optdigits",
     "MOST_TURNED": "isolet 800",
     "SLOPE_FITTED": "phoneme 1500 quick",
+    "SLOPE_ROWS": "isolet 4000 quick",
     "TRIAL_BINS": "kin40k 10000 quick",
     "MOST_GAIN": "kin40k 10000 quick",
-    "AGAIN": LARGE,
     "AGAIN_PRODUCTS": "kin40k 10000 quick",
-    "FACTOR_GROWTH": LARGE,
-    "RIDGE_GROWTH": LARGE,
-    "MORE": LARGE,
-    "TREE_ROWS": LARGE,
-    "WEAKEST_OF_CLASSES": "optdigits",
-    "EVEN": "optdigits",
+    "GROWTH": LARGE,
+    "TREE_LEAVES": GROWN,
+    "TREE_ROWS": GROWN,
     "TRIAL_FEATURES": "optdigits",
-    "FEWEST_FEATURES": "optdigits",
     "RIDGE_FEATURES": "optdigits",
-    "ENOUGH_DENSE": "optdigits",
-    "GRAM_COST": "optdigits",
-    "TREES_SMOOTH": "optdigits",
     "OUTPUTS_POWER": "krkopt 3000 quick",
 }
 # How many times each case was used, and what it had with the constants as they are; for how many
@@ -89,15 +90,18 @@ HEADING = re.compile(r"^# -- (.+?) -+$")
 
 
 def sections() -> Iterator[tuple[str, str, list[str]]]:
-    """Every section of the constants: its title, the script or test that shows it, its names."""
+    """Every section of the constants, or part of one: its title, the script or test that shows it,
+    its names. A line `Shown by …` begins a part."""
     title, shown, names = "", "", []
     for line in Path(constants.__file__).read_text("utf-8").splitlines():
-        if heading := HEADING.match(line):
-            if title:
-                yield title, shown, names
-            title, shown, names = heading[1], "", []
-        elif line.startswith("# Shown by "):
-            shown = line.removeprefix("# Shown by ").strip(".`")
+        heading, test = HEADING.match(line), line.removeprefix("# Shown by ")
+        if names and (heading or test != line):
+            yield title, shown, names
+            names = []
+        if heading:
+            title, shown = heading[1], ""
+        elif test != line:
+            shown = test.strip(".`")
         elif found := re.match(r"^([A-Z_]+) = ", line):
             names.append(found[1])
     yield title, shown, names
@@ -109,8 +113,11 @@ def cases_of(title: str, name: str) -> tuple[str, ...]:
 
 
 def changed(name: str) -> tuple[Any, Any] | None:
-    """What a constant is in place of its own value: two numbers, or None if it is no number."""
+    """What a constant is in place of its own value: half and twice each number, or None if there is
+    none."""
     value = getattr(constants, name)
+    if isinstance(value, tuple):
+        return tuple(one / 2 for one in value), tuple(2 * one for one in value)
     if not isinstance(value, int | float):
         return None
     if isinstance(value, int):
@@ -138,8 +145,7 @@ def case_of(text: str) -> Case:
     """The rows of a case: of a made table of `benchmarks.later` in their order, of a table of the
     pool or a set of the papers in random order. At most `MOST_TESTED` others are tested."""
     quick = text.endswith(" quick")
-    text, _, limit = text.removesuffix(" quick").partition(" in ")
-    name, _, count = text.partition(" ")
+    name, _, count = text.removesuffix(" quick").partition(" ")
     if name in CASES["a line that goes on outside of the range"]:
         task, (rows, targets) = "regression", later.TABLES[name]()
         order = np.arange(len(rows))
@@ -152,8 +158,7 @@ def case_of(text: str) -> Case:
         order = np.random.default_rng(0).permutation(len(rows))
     size = int(count) if count else 3 * len(rows) // 4
     fitted, tested = order[:size], order[size : size + MOST_TESTED]
-    seconds = float(limit.removesuffix(" s")) if limit else None
-    learned = ks.Learned(effort="quick" if quick else "default", time_limit=seconds)
+    learned = ks.Learned(effort="quick" if quick else "default")
     split = rows.iloc[fitted], targets[fitted], rows.iloc[tested], targets[tested]
     return Case(task, *split, learned)
 
@@ -163,11 +168,9 @@ def measured(text: str) -> tuple[float, float]:
     case = case_of(text)
     kind = ks.KitchenSinkRegressor if case.task == "regression" else ks.KitchenSinkClassifier
     model = kind(case.learned, random_state=0, n_jobs=1)
-    # A limit is in processor seconds, which other processes do not lengthen.
-    with mock.patch("time.monotonic", time.process_time):
-        begun = time.process_time()
-        model.fit(case.rows, case.targets)
-        used = time.process_time() - begun
+    begun = time.process_time()
+    model.fit(case.rows, case.targets)
+    used = time.process_time() - begun
     answers = model.predict(case.tested)
     if case.task == "regression":
         error = np.sqrt(np.mean((answers - case.truth) ** 2)) / np.std(case.truth)
@@ -179,9 +182,10 @@ def measured(text: str) -> tuple[float, float]:
 
 def report(results: dict[str, Any]) -> str:
     """Markdown: the constants of each section, with what halving and doubling them does."""
-    lines = []
+    lines: list[str] = []
     for title, shown, names in sections():
-        lines += ["", f"### {title[0].upper()}{title[1:]}", ""]
+        heading = f"### {title[0].upper()}{title[1:]}"
+        lines += [""] if heading in lines else ["", heading, ""]
         if shown != HERE:
             lines.append(f"Shown by `{shown}`: {', '.join(f'`{name}`' for name in names)}.")
             continue
@@ -196,8 +200,15 @@ def report(results: dict[str, Any]) -> str:
             if changed(name) is None:
                 continue
             cells = [ratio(results, title, name, k, what) for what in (0, 1) for k in (0, 2)]
-            lines.append(f"| {name} | {getattr(constants, name):.4g} | {' | '.join(cells)} |")
+            lines.append(
+                f"| {name} | {in_digits(getattr(constants, name))} | {' | '.join(cells)} |"
+            )
     return "\n".join(lines[1:])
+
+
+def in_digits(value: Any) -> str:
+    """A number, or several, with four digits."""
+    return ", ".join(f"{one:.4g}" for one in (value if isinstance(value, tuple) else (value,)))
 
 
 def ratio(results: dict[str, Any], title: str, name: str, k: int, what: int) -> str:
@@ -233,7 +244,7 @@ def in_turn(name: str, case: str) -> list[tuple[float, float] | None]:
         try:
             found.append(measured(case))
         except (ValueError, ArithmeticError) as error:
-            print(f"{name} = {value:g} on {case} cannot be: {error}", flush=True)
+            print(f"{name} = {in_digits(value)} on {case} cannot be: {error}", flush=True)
             found.append(None)
         finally:
             setattr(constants, name, own)
@@ -257,11 +268,40 @@ def run(results: dict[str, Any], only: list[str] | None) -> None:
             print(name, *shares, flush=True)
 
 
+def passes(test: str) -> bool:
+    """Whether a test passes with the constants as they are now."""
+    with redirect_stdout(StringIO()):
+        code = pytest.main(["-x", "-q", "-n", "0", "-m", "not slow", str(ROOT / test)])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"{test} cannot be run: {code!r}")
+    return code == pytest.ExitCode.OK
+
+
+def unnoticed(only: list[str] | None) -> Iterator[str]:
+    """The constants with a value that the test which shows them does not notice."""
+    seen: set[str] = set()
+    for _, shown, names in sections():
+        names = [name for name in names if shown != HERE and (not only or name in only)]
+        if names and shown not in seen and not passes(shown):
+            raise RuntimeError(f"{shown} fails with the constants as they are")
+        seen.update([shown] if names else [])
+        for name in names:
+            for value in changed(name) or ():
+                with mock.patch.object(constants, name, value):
+                    if passes(shown):
+                        yield f"{name} = {in_digits(value)}: {shown} does not fail"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--tests", action="store_true")
     given = parser.parse_args()
+    if given.tests:
+        for line in unnoticed(given.only):
+            print(line, flush=True)
+        return
     warnings.simplefilter("ignore")
     results = read(RESULTS)
     if not given.report:

@@ -5,6 +5,8 @@ Constants that no error and no time shows are shown here: a test fails where one
 
 import ast
 import math
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,6 +67,23 @@ def test_every_number_that_the_benchmark_shows_is_among_its_results():
         for name in own if by == shown.HERE else ():
             if shown.changed(name) is not None:
                 assert set(shown.cases_of(title, name)) <= set(results[name]), name
+
+
+def test_every_number_that_the_benchmark_shows_changes_an_error():
+    """Those that change none have a test, or go."""
+    results = read(shown.RESULTS)
+    for title, by, own in shown.sections():
+        for name in own if by == shown.HERE else ():
+            if shown.changed(name) is not None:
+                assert {shown.ratio(results, title, name, k, 0) for k in (0, 2)} != {"1"}, name
+
+
+@pytest.mark.slow
+def test_every_number_that_a_test_shows_makes_it_fail():
+    """Where it is halved, and where it is doubled."""
+    command = [sys.executable, "-m", "benchmarks.constants", "--tests"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
 
 
 def source():
@@ -134,6 +153,18 @@ def test_a_thousand_rows_held_out_are_enough_where_copies_are_unequal():
     assert len(task.data.held) == 3000
     task.temper(numbers)
     assert in_effect(task.data.scored_of(task.data.held)) == pytest.approx(1000, rel=0.01)
+
+
+# -- quantiles -----------------------------------------------------------------------------
+
+
+def test_quantiles_of_columns_are_exact_to_a_hundredth():
+    """The largest error of the quantiles of n rows is 0.87/√n on average (Kolmogorov)."""
+    rows = np.random.default_rng(0).uniform(size=(26_000, 30))
+    task = LearningRows(Batch(rows, rows[:, :1]), Request(seed=0), ks.Learned())
+    ordered = np.sort(task.sample, axis=0)
+    exact = np.linspace(0.0, 1.0, len(ordered))[:, None]
+    assert 0.0075 < np.abs(ordered - exact).max(axis=0).mean() < 0.01
 
 
 # -- memory --------------------------------------------------------------------------------

@@ -103,9 +103,8 @@ def test_ridges_that_are_fitted_together_have_the_errors_of_ridge_regression(dat
 @pytest.mark.parametrize("near", [0.01, 0.3, 30.0])
 def test_the_ridge_of_bins_is_the_best_of_those_about_it(data, mapped, near, monkeypatch):
     """Three neighbours, three more where the best is at an edge, and then between them."""
-    monkeypatch.setattr(constants, "ROUGH", 1e-9)
     monkeypatch.setattr(constants, "ROUGH_STEPS", 1000)
-    monkeypatch.setattr("kitchensinks.law.trials.LEAST_GAIN", 0.0)
+    monkeypatch.setattr("kitchensinks.law.trials.LEAST_GAIN", 1e-9)
     fits = GridFits(data, mapped, BINS[0], 20, 3)
     error, ridge, losses = fits.best(near)
     steps = constants.RIDGE_STEP ** np.arange(-2.0, 3.0)

@@ -283,11 +283,8 @@ def in_words(candidate: Candidate, score: Score) -> str:
 
 def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
     """Factor and ridge λ = α·n of bins for `rows` rows, from those chosen with `tried` rows."""
-    more = rows / tried
-    return (
-        score.factor * more**constants.FACTOR_GROWTH,
-        score.ridge * more**constants.RIDGE_GROWTH,
-    )
+    more = (rows / tried) ** constants.GROWTH
+    return score.factor * more, score.ridge * more
 
 
 def bytes_of_bins(n_rows: int, n_outputs: int) -> float:

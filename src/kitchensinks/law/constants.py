@@ -1,8 +1,8 @@
 """The constants of learning a law: each with its reason, each section with what shows it.
 
 `python -m benchmarks.constants` changes one constant at a time and prints what happens to errors
-and times (docs/constants.md). Where a section names a test in its place, that test fails where one
-of its constants is changed.
+and times (docs/constants.md). Where a section, or a part of it, names a test in its place, that
+test fails where one of the constants below is halved or doubled.
 """
 
 # -- when a law is learned, and how -------------------------------------------------------------
@@ -69,6 +69,9 @@ HELD_SHARE = 0.2
 MOST_HELD = 5000
 # Runs of consecutive rows that are held out together, because neighbours are often alike.
 RUNS = 20
+
+# Shown by `tests/law/test_constants.py`.
+
 # Rows that quantiles and distances are estimated from.
 SAMPLED = 10_000
 
@@ -84,8 +87,6 @@ FITTED_SHARE = 0.65
 SMALLEST_BATCH = 420
 # The ridge that the descent begins with, in units of k(x, x) = 1.
 FIRST_RIDGE = 0.05
-# Bounds of that ridge: below, kernel matrices are singular in float32; above, nothing is fitted.
-RIDGES = (1e-3, 3.0)
 # Adam's memory of gradients.
 MEMORY = 0.8
 # Adam's memory of squared gradients.
@@ -94,7 +95,14 @@ SQUARE_MEMORY = 0.95
 RATE = 0.5
 # The scales are the mean over this last share of the steps.
 AVERAGED = 0.25
-# No scale falls below this share of an equal one, so that it can recover.
+
+# Shown by `tests/law/test_decisions.py`.
+
+# Bounds of the ridge of a descent: below, kernel matrices are singular in float32; above, nothing
+# is fitted.
+RIDGES = (1e-3, 3.0)
+# A column without a slope, or that a fold has left out, has this share of the largest scale: all
+# rounds and members have the same columns.
 LEAST_SCALE = 1e-6
 
 # -- few rows, or very many columns -------------------------------------------------------------
@@ -128,6 +136,9 @@ FEW_FEATURES = 2000
 SHORT_STEPS = 16
 # Rows of their batches.
 SHORT_BATCH = 360
+
+# Shown by `tests/law/test_decisions.py`.
+
 # Steps at the end of a short run whose mean error counts.
 SHORT_COUNTED = 6
 
@@ -144,16 +155,19 @@ SLOPE_ROWS = 3000
 SLOPE_FITTED = 10_000
 # Features of those fits.
 SLOPE_FEATURES = 1000
-# Most rounds of fit and gradient that turn the rows.
-TURNS = 5
-# Rounds go on while each lowers the error to less than this share.
-FALLING = 0.97
 # Directions that together have less than this share of the trace are left out: those of constant
 # columns have none, and would be divided by zero.
 LEFT_OUT = 1e-4
 
+# Shown by `tests/law/test_decisions.py`.
+
+# Most rounds of fit and gradient that turn the rows.
+TURNS = 5
+# Rounds go on while each lowers the error to less than this share.
+FALLING = 0.97
+
 # -- trials and last fits of wide tables --------------------------------------------------------
-# Shown by `benchmarks.constants`.
+# Shown by `tests/law/test_sizes.py`.
 
 # Most features of a trial: only many features tell directions apart.
 WIDE_FEATURES = 1000
@@ -161,14 +175,17 @@ WIDE_FEATURES = 1000
 WIDE_PRODUCTS = 6e10
 # The same where the best law is compared with equal scales at nearly the final number of features.
 LAST_PRODUCTS = 4e11
-# Equal scales are tried again if their error is within this factor of the least.
-PLAIN = 1.5
 # Additional nominal seconds of the last fit for each entry of a wide table, where dense features
 # gain more than on other tables.
 WIDE_SECONDS_AN_ENTRY = 3e-6
 # Most features of the final ridge search; that of more features is extrapolated (with 1000, 1.15
 # times as many rows of uci_har were wrong on one split).
 WIDE_RIDGE_FEATURES = 3000
+
+# Shown by `tests/law/test_decisions.py`.
+
+# Equal scales are tried again if their error is within this factor of the least.
+PLAIN = 1.5
 
 # -- slopes by differences, for bases without slopes ----------------------------------------------
 # Shown by `tests/law/test_constants.py`.
@@ -185,6 +202,18 @@ FEWEST_SHIFTED = 50
 
 # Rows that columns are screened with.
 TREND_SAMPLE = 2000
+# The share of the rows at each end of a column that is held out.
+TREND_ENDS = 1.0 / 6.0
+# Most rows that are fitted within the range; as many are predicted outside of it, and the slopes
+# of the lines that are kept are fitted to twice as many.
+TREND_FITTED = 300
+# Ridges of these fits, in units of k(x, x) = 1.
+TREND_RIDGES = (0.01, 0.1, 1.0)
+# A line is kept if it lowers the squared error outside of the range to less than this share.
+TREND_BETTER = 0.9
+
+# Shown by `tests/law/test_decisions.py`.
+
 # Columns that are tried, which take a fit each: those with the largest effects in a linear fit.
 TREND_TRIED = 3
 # Added to the diagonal of their correlation matrix, because columns may be copies.
@@ -194,18 +223,9 @@ TREND_VALUES = 5
 # Smallest slope of a column that is tried, in standard deviations of target and column: it saves
 # the fits of columns without effect.
 TREND_LEAST = 0.05
-# The share of the rows at each end of a column that is held out.
-TREND_ENDS = 1.0 / 6.0
-# Most rows that are fitted within the range; as many are predicted outside of it, and the slopes
-# of the lines that are kept are fitted to twice as many.
-TREND_FITTED = 300
 # With fewer rows within the range no line is tried: it would be chance.
 TREND_FEWEST = 100
-# Ridges of these fits, in units of k(x, x) = 1.
-TREND_RIDGES = (0.01, 0.1, 1.0)
-# A line is kept if it lowers the squared error outside of the range to less than this share.
-TREND_BETTER = 0.9
-# The number of standard errors by which it must lower that error.
+# The number of standard errors by which a line must lower the error outside of the range.
 TREND_CHANCE = 3.0
 # The largest factor by which it may raise the leave-one-out error within the range.
 TREND_WITHIN = 1.002
@@ -217,17 +237,12 @@ TREND_LATER = 1.02
 
 # Bins of a trial: rows × grids × outputs.
 TRIAL_BINS = 6e5
-# Entries of a trial with dense features: rows × features (with 312 features for any number of rows,
-# `effort="quick"` took 1.16 times as long on 38 tables, with 1.01 times the error).
-TRIAL_ENTRIES = 2.5e6
 # Most grids of a trial: more cost time and rank the candidates alike.
 TRIAL_GRIDS = 100
 # Most dense features of a trial, for the same reason.
 TRIAL_FEATURES = 400
 # The ridge that bins are tried with first.
 FIRST_BINS_RIDGE = 0.1
-# A basis whose first trial has an error larger by this factor is not tried further.
-HOPELESS_FIRST = 1.3
 # Ratio of neighbouring bandwidth factors in the search for bins.
 SPARSE_STEP = 2.0
 # The same ratio for dense features.
@@ -239,6 +254,19 @@ TRIES = 6
 DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 # The ratio of neighbouring ridges.
 RIDGE_STEP = 3.0
+# Most steps of a trial fit on bins.
+ROUGH_STEPS = 50
+# More components are expected to remove at most this share of an error.
+MOST_GAIN = 0.5
+
+# Shown by `tests/law/test_sizes.py`.
+
+# Entries of a trial with dense features: rows × features (with 312 features for any number of rows,
+# `effort="quick"` took 1.16 times as long on 38 tables, with 1.01 times the error).
+TRIAL_ENTRIES = 2.5e6
+
+# Shown by `tests/law/test_decisions.py`.
+
 # The weakest ridge of dense features in regression: with a weaker one, predictions in sparse
 # regions are far off.
 WEAKEST = 1e-4
@@ -246,35 +274,23 @@ WEAKEST = 1e-4
 WEAKEST_OF_CLASSES = 1e-5
 # The strongest ridge per fitted row: it leaves almost nothing of the features.
 STRONGEST = 1e3
-# Relative gap at which trial fits on bins stop.
-ROUGH = 1e-2
-# Most steps of such a fit.
-ROUGH_STEPS = 50
+# Among laws within this factor of the least squared error, the log loss of the classes decides.
+EVEN = 1.1
 # Errors of trials that differ by less than this share are ties: float32 rounding while scales are
 # learned causes differences up to 1.1e-4 (measured). The first trial, or the largest ridge, wins.
 SAME_TRIAL = 2e-4
-# Among laws within this factor of the least squared error, the log loss of the classes decides.
-EVEN = 1.1
-# More components are expected to remove at most this share of an error.
-MOST_GAIN = 0.5
+# A basis whose first trial has an error larger by this factor is not tried further.
+HOPELESS_FIRST = 1.3
 
 # -- the second look at what came close ---------------------------------------------------------
 # Shown by `benchmarks.constants`.
 
-# Kernels within this factor of the least error of the short runs have candidates, and candidates
-# within it of the least error are tried again with more rows and components.
-CLOSE = 1.15
-# Bins and grids of the second look, as multiples of those of a trial.
-AGAIN = 2.5
 # Cost of the second look at dense features: rows × features².
 AGAIN_PRODUCTS = 2e9
-# The factor of bins grows with this power of the number of rows.
-FACTOR_GROWTH = 0.2
-# The ridge of bins grows with this power of the number of rows.
-RIDGE_GROWTH = 0.28
-# With this many times more rows, close candidates are tried again; with this many times more
-# features, the ridge is.
-MORE = 1.5
+# The factor of bins and their ridge λ = α·n grow with this power of the number of rows. Forest
+# cover with 60,000 rows has the same error with 0.14 to 0.56 for the ridge; 250,000 rows have
+# 2.87 % wrong, 2.90 with 0.28 for the ridge, and 3.04 with 0.56.
+GROWTH = 0.2
 # With this many times more rows the factor of bins is searched again: forest cover has 1.99 % wrong
 # with the search and 2.06 % without; with three times more rows (kin40k, krkopt) nothing changes.
 MANY_MORE = 4.0
@@ -282,8 +298,31 @@ MANY_MORE = 4.0
 # Where the gain of a trial was smaller, they had 1.01 times the error on other rows (five fits).
 BETTER = 0.98
 
+# Shown by `tests/law/test_sizes.py`.
+
+# Bins and grids of the second look, as multiples of those of a trial.
+AGAIN = 2.5
+
+# Shown by `tests/law/test_decisions.py`.
+
+# Kernels within this factor of the least error of the short runs have candidates, and candidates
+# within it of the least error are tried again with more rows and components.
+CLOSE = 1.15
+# With this many times more rows, close candidates are tried again; with this many times more
+# features, the ridge is.
+MORE = 1.5
+
 # -- the number of components -------------------------------------------------------------------
 # Shown by `benchmarks.constants`.
+
+# The seconds of bins grow with this power of the number of outputs, so that many classes still have
+# enough grids (krkopt, 18 classes: 14.9 % wrong with 404 grids, 17.1 with 95).
+OUTPUTS_POWER = 0.25
+# Most features of the final ridge search: with 1000 in place of 1500 (and fewer ridges for classes)
+# errors were 0.999 ± 0.002 times as large, on 16 tables and two seeds.
+RIDGE_FEATURES = 1000
+
+# Shown by `tests/law/test_sizes.py`.
 
 # Nominal feature entries per second of a dense fit.
 SPEED = 1e8
@@ -295,23 +334,17 @@ GRAM_COST = 1.0 / 300.0
 SECONDS = 1.5
 # Additional nominal seconds for each entry of the table.
 SECONDS_AN_ENTRY = 3e-7
-# The seconds of bins grow with this power of the number of outputs, so that many classes still have
-# enough grids (krkopt, 18 classes: 14.9 % wrong with 404 grids, 17.1 with 95).
-OUTPUTS_POWER = 0.25
 # Fewest grids of the last fit.
 FEWEST_GRIDS = 16
-# Most grids of the last fit.
+# Most grids of the last fit: beyond, their number is no noise to speak of.
 MOST_GRIDS = 1000
-# Fewest dense features of the last fit.
+# Fewest dense features of the last fit: their kernel is exact to about 1/√256 = 6 %.
 FEWEST_FEATURES = 256
-# Most features of the final ridge search: with 1000 in place of 1500 (and fewer ridges for classes)
-# errors were 0.999 ± 0.002 times as large, on 16 tables and two seeds.
-RIDGE_FEATURES = 1000
 # Grids are enough if more would lower the held-out error by less than this share (adult: 12.56 %
 # wrong, and 12.64 with 0.005).
 ENOUGH = 0.002
-# The same for dense features (with 0.002, errors are 1.0000 ± 0.0003 times as large, and the Gram
-# matrices for noisy targets six times).
+# Dense features are enough if more would lower that error by less than this share (with 0.002,
+# errors are 1.0000 ± 0.0003 times as large, and the Gram matrices for noisy targets six times).
 ENOUGH_DENSE = 0.005
 
 # -- trees --------------------------------------------------------------------------------------
@@ -336,6 +369,9 @@ TREE_ROWS = 10_000
 # The share of the columns that a node chooses from (ann_thyroid, a forest alone: 0.22 % wrong, 0.39
 # with all of them).
 TREE_COLUMNS = 0.3
+
+# Shown by `tests/law/test_decisions.py`.
+
 # Trees are tried if the error of bins is within this factor of the least with another kernel (one
 # split of ann_thyroid, where dense features of theirs win: 1.0 % wrong without trees, 0.28 with).
 TREES_NEAR = 1.01
@@ -352,7 +388,7 @@ PLAIN_COMPONENTS = 1000
 SMALL_FIT = 2**23
 
 # -- a time limit: shares of it -----------------------------------------------------------------
-# Shown by `benchmarks.constants`.
+# Shown by `tests/law/test_time_limit.py`.
 
 # No short run of another map begins after this share.
 LATE_MAPS = 0.2

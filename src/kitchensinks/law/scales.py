@@ -242,7 +242,7 @@ def descend(
     """
     memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
     weakest, strongest = np.log(constants.RIDGES)
-    floor = np.append(np.log(start) + np.log(constants.LEAST_SCALE), weakest)
+    floor = np.append(np.full(len(start), -np.inf), weakest)
     ceiling = np.append(np.full(len(start), 20.0), strongest)
     place = np.append(np.log(start), np.log(constants.FIRST_RIDGE))
     mean = square = np.zeros(len(place))
