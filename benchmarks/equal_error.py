@@ -1,6 +1,7 @@
 """The papers' method beside RBFSampler + RidgeClassifier in float32: the same K, the same error.
 
     python -m benchmarks.equal_error --before OLD/src   # an older version beside this one
+    python -m benchmarks.equal_error --coretype SkylakeX   # other kernels of OpenBLAS, for all
     python -m benchmarks.report                         # the table into docs/benchmarks.md
 
 Contestants and data are those of `benchmarks.contestants`, where `solver="auto"` chooses ours. Each
@@ -31,11 +32,17 @@ WORKS = {
 }
 
 
-def once(work: str, contestant: str, path: str | None) -> dict[str, float]:
+# Between a work and the kernels of OpenBLAS that it was run with, where those were chosen.
+_BY = ", OPENBLAS_CORETYPE="
+
+
+def once(work: str, contestant: str, path: str | None, coretype: str | None) -> dict[str, float]:
     """One fit in a process of its own, of the version below `path` where that is given."""
     environment = dict(os.environ)
     if path is not None:
         environment["PYTHONPATH"] = path
+    if coretype is not None:
+        environment["OPENBLAS_CORETYPE"] = coretype
     command = [sys.executable, "-m", "benchmarks.contestants", work, contestant]
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=HERE.parent, env=environment, check=True
@@ -43,7 +50,7 @@ def once(work: str, contestant: str, path: str | None) -> dict[str, float]:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def compare(work: str, rounds: int, before: str | None) -> dict[str, Any]:
+def compare(work: str, rounds: int, before: str | None, coretype: str | None) -> dict[str, Any]:
     """Medians over rounds in which all take turns."""
     who: dict[str, tuple[str, str | None]] = {"now": ("kitchensinks", None), PEER: (PEER, None)}
     if before is not None:
@@ -51,7 +58,7 @@ def compare(work: str, rounds: int, before: str | None) -> dict[str, Any]:
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in who}
     for _ in range(rounds):
         for name, given in who.items():
-            runs[name].append(once(work, *given))
+            runs[name].append(once(work, *given, coretype))
     return {"rounds": rounds} | {
         name: {key: statistics.median(row[key] for row in rows) for key in rows[0]}
         for name, rows in runs.items()
@@ -65,7 +72,7 @@ def table(results: dict[str, Any]) -> str:
         "× now (by the clock) | test errors, % |",
         "|---|---|---|---|---|---|",
     ]
-    for work in WORKS:
+    for work in (*WORKS, *sorted(key for key in results if _BY in key)):
         row = results.get(work)
         if row is None:
             continue
@@ -84,11 +91,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="run the works whose name contains this; keep the others")
     parser.add_argument("--before", help="the folder src of an older version")
+    parser.add_argument("--coretype", help="the kernels of OpenBLAS, in place of those it finds")
     options = parser.parse_args()
     results = read(RESULTS)
     for work, rounds in WORKS.items():
         if options.only is None or options.only in work:
-            results[work] = compare(work, rounds, options.before)
+            key = f"{work}{_BY}{options.coretype}" if options.coretype else work
+            results[key] = compare(work, rounds, options.before, options.coretype)
             results["machine"] = machine()
             write(RESULTS, results)
     print(table(results))
