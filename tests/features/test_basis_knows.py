@@ -88,6 +88,17 @@ def test_what_a_basis_says_holds_of_its_features(basis):
             draw.bins(rows)
 
 
+def test_a_union_with_too_few_draws_for_its_bins_has_none():
+    rows = extreme_and_random_rows()
+    basis = ks.Union([ks.Fourier(gamma=0.3), ks.Binning(gamma=0.3)])
+    seeded = basis.draw(3, 4, 1)
+    tabulated, bins = seeded.tabulate_with_bins(rows)
+    assert bins.shape == tabulated.bins(rows).shape == (0, len(rows))
+    np.testing.assert_array_equal(
+        tabulated.features(rows).toarray(), seeded.features(rows).toarray()
+    )
+
+
 @every_basis
 def test_whether_scales_of_the_columns_matter(basis):
     """Rescaled columns change the features of a basis that says so."""

@@ -182,3 +182,17 @@ def test_the_means_of_a_row_leave_out_its_own_target():
         after = encoded(changed)
         np.testing.assert_allclose(after[row], before[row], rtol=1e-9, atol=1e-9)
         assert np.abs(after - before).max() > 1.0
+
+
+@pytest.mark.parametrize("kind", ["reader", "dataset", "array", "chunks"])
+def test_what_arrow_has_beside_tables_is_told_what_to_give(kind):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    table = pyarrow.table({"a": np.arange(9.0), "b": np.arange(9.0)})
+    rows = {
+        "reader": table.to_reader,
+        "dataset": lambda: dataset.dataset(table),
+        "array": lambda: table["a"].combine_chunks(),
+        "chunks": lambda: table["a"],
+    }[kind]()
+    with pytest.raises((TypeError, ValueError), match=r"[Nn]eed rows"):
+        ks.KitchenSinkRegressor(ks.Fourier(), 5).fit(rows, np.arange(9.0))

@@ -103,3 +103,18 @@ def test_principal_components_on_dask_resolve_on_the_same_rows():
     here = pca.fit(rows).basis_.gamma
     there = pca.fit(arrays.from_array(rows, chunks=(700, 3))).basis_.gamma
     np.testing.assert_allclose(there, here, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fold", [0, 1])
+def test_rows_of_no_weight_do_not_change_which_rows_of_few_values_are_held_out(fold):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, size=(600, 3)).astype(float)
+    weights = np.where(rng.random(600) < 0.3, 0.0, 1.0)
+    own = weights > 0
+    held = hold_out(row_keys(rows, 0), weights, 0.2, fold)
+    np.testing.assert_array_equal(held[own], hold_out(row_keys(rows[own], 0), None, 0.2, fold))
+    assert held[own].any()
+
+
+def test_nothing_is_held_out_of_no_rows():
+    assert hold_out(np.empty(0, np.uint64), None, 0.2).shape == (0,)

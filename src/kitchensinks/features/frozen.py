@@ -85,15 +85,16 @@ class Frozen:
         return replace(self, learned=learned)
 
     def with_bins(
-        self, rows: Matrix, weights: Floats | None = None
+        self, rows: Matrix, weights: Floats | None = None, in_stages: bool = False
     ) -> "tuple[Frozen, AnyArray | None]":
         """As `with_learned`, and the bins (draws, n) of the rows, which a fit needs next.
 
-        They are those of all draws, or of the one part of a union that has bins. None in their
-        place where there are no bins, or the rows are not an array in memory: then they take a
-        second pass.
+        in_stages: those of the one part of a union that has bins, for a fit in two stages. None in
+        their place where there are no bins, or the rows are not an array in memory: then they take
+        a second pass.
         """
-        if not isinstance(rows, np.ndarray) or not self.basis.tells_bins:
+        known = self.basis.tells_bins if in_stages else self.basis.binned
+        if not isinstance(rows, np.ndarray) or not known:
             return self.with_learned(rows, weights), None
         counted = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
         if counted.all():
@@ -102,10 +103,8 @@ class Frozen:
         scaled = self.scaled(rows)
         # Rows without weight have no bins of their own.
         learned, own = self._seeded.tabulate_with_bins(scaled[counted])
-        bins, others = (
-            np.empty((len(own), len(rows)), dtype=own.dtype),
-            learned.bins(scaled[~counted]),
-        )
+        bins = np.empty((len(own), len(rows)), dtype=own.dtype)
+        others = learned.bins(scaled[~counted])
         places, rest = np.flatnonzero(counted), np.flatnonzero(~counted)
         # A seventh of the time of one assignment to all draws.
         for draw, values in enumerate(own):

@@ -1,4 +1,4 @@
-"""The sizes that a plan is made from, and what a fit of these sizes costs."""
+"""The sizes that a plan is made from, and what a fit of these sizes costs and rounds."""
 
 import math
 from dataclasses import dataclass

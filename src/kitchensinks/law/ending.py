@@ -69,7 +69,7 @@ def _law(
     # Columns that are taken as they come have no mean in their map, and missing values need one.
     spread = None if task.request.standardize else Scaler.over(task.spread)
     frozen = Frozen(scaler, basis, task.seed, scaler.width, draws, dtype, spread=spread)
-    frozen, bins = frozen.with_bins(task.source, task.weights)
+    frozen, bins = frozen.with_bins(task.source, task.weights, not math.isnan(ridges[1]))
     return Law(frozen, *ridges, record), bins
 
 

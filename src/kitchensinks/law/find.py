@@ -156,6 +156,6 @@ def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, BinNumbers]:
         features = replace(features, dtype=np.dtype(request.dtype))
     spread = spread_of(batch.rows, batch.weights)
     features = features.covering(spread.low, spread.high)
-    features, bins = features.with_bins(batch.rows, batch.weights)
+    features, bins = features.with_bins(batch.rows, batch.weights, not math.isnan(law.second))
     # A line is subtracted from the targets, which not every loss allows.
     return replace(law, features=features, trend=law.trend if request.trend else None), bins

@@ -351,7 +351,6 @@ class GridFits:
             np.tile(targets[data.fitted], len(ridges)),
             shares,
             np.repeat(ridges, n_outputs) / size if len(ridges) > 1 else ridges[0] / size,
-            tol=LEAST_GAIN,
             least_gain=LEAST_GAIN,
             max_iter=constants.ROUGH_STEPS,
         )

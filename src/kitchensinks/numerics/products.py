@@ -98,36 +98,40 @@ def _add_square(
     first, so that threads end at about the same time.
     """
     size = len(out)
-    below = [(tile, size) for tile in tiles if tile[1] < size]
-    on = [(tile, tile[1]) for tile in tiles]
-    work = partial(_square_part, out, side, scales)
-    for _ in in_order(work, sorted(below + on, key=_products, reverse=True)):
+    # (products, tile, whether below the diagonal's square)
+    parts = [((stop - start) ** 2 // 2, (start, stop), False) for start, stop in tiles]
+    parts += [((stop - start) * (size - stop), (start, stop), True) for start, stop in tiles]
+
+    def work(part: tuple[int, tuple[int, int], bool]) -> None:
+        _, tile, below = part
+        (_add_below if below else _add_on_diagonal)(out, side, scales, tile)
+
+    for _ in in_order(work, sorted(parts, reverse=True)):
         pass
 
 
-def _products(part: tuple[tuple[int, int], int]) -> int:
-    """Twice the entries that a part of a square has."""
-    (start, stop), last = part
-    return (stop - start) * (2 * (last - stop) or stop - start)
-
-
-def _square_part(
-    out: AnyArray,
-    side: tuple[int, int, int],
-    scales: tuple[float, float],
-    part: tuple[tuple[int, int], int],
+def _add_on_diagonal(
+    out: AnyArray, side: tuple[int, int, int], scales: tuple[float, float], tile: tuple[int, int]
 ) -> None:
-    """The columns `start` to `stop` of a square: the rows `stop` to `last` below the diagonal, or
-    those on it, where `last` is `stop`."""
-    (address, stride, inner), ((start, stop), last), dtype = side, part, out.dtype
+    """The square of a tile's columns that has the diagonal."""
+    (address, stride, inner), (start, stop), dtype = side, tile, out.dtype
     a, b = (ctypes.byref(_KINDS[dtype][1](scale)) for scale in scales)
     width, step, depth, own = (_whole(n) for n in (len(out), stride, inner, stop - start))
     top = address + out.itemsize * start
-    if last == stop:
-        _SYRK[dtype](b"L", b"N", own, depth, a, top, step, b, _at(out, start, start), width)
+    _SYRK[dtype](b"L", b"N", own, depth, a, top, step, b, _at(out, start, start), width)
+
+
+def _add_below(
+    out: AnyArray, side: tuple[int, int, int], scales: tuple[float, float], tile: tuple[int, int]
+) -> None:
+    """What is below that square, in the columns of a tile."""
+    (address, stride, inner), (start, stop), dtype = side, tile, out.dtype
+    if stop == len(out):
         return
-    factors = address + out.itemsize * stop, step, top, step
-    rest, under = _whole(last - stop), _at(out, stop, start)
+    a, b = (ctypes.byref(_KINDS[dtype][1](scale)) for scale in scales)
+    width, step, depth, own = (_whole(n) for n in (len(out), stride, inner, stop - start))
+    factors = address + out.itemsize * stop, step, address + out.itemsize * start, step
+    rest, under = _whole(len(out) - stop), _at(out, stop, start)
     _GEMM[dtype](b"N", b"T", rest, own, depth, a, *factors, b, under, width)
 
 

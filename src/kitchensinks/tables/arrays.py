@@ -84,7 +84,10 @@ def as_given(rows: Any) -> Any:
     if isinstance(rows, str | os.PathLike):
         raise ValueError(f"X is the path {str(rows)!r}: give the table, ks.open_table(X).")
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
-    if package == "pyarrow" and hasattr(rows, "schema"):
+    if package == "pyarrow" and hasattr(rows, "to_pandas"):
+        if not hasattr(rows, "schema"):
+            # One column, of which scikit-learn says what to do.
+            return rows.to_pandas()
         try:
             return plain_columns(rows, "X").to_pandas()
         except (TypeError, ValueError, NotImplementedError) as error:

@@ -39,7 +39,8 @@ def delimiter_of(name: str, header: str) -> str:
 
 
 def decimal_mark_of(delimiter: str, data: bytes) -> str:
-    """What stands before the decimals of numbers: a comma only where it cannot be anything else.
+    """What stands before the decimals of numbers: a comma where values between semicolons have one
+    and none has a point. Three digits after a comma may be thousands, and do not count.
 
     >>> decimal_mark_of(";", b"3;1,5"), decimal_mark_of(";", b"1,5;2.5")
     (',', '.')

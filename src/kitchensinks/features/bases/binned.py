@@ -99,7 +99,7 @@ class Binned(Basis):
         n_grids = self._count(theta)
         n_rows = max(1, len(rows))
         size = max(_NUMBERED // n_rows, min(_SHARED_GRIDS, _MOST_NUMBERED // n_rows), 1)
-        size = min(size, n_grids)
+        size = max(1, min(size, n_grids))
         names = np.empty((size, len(rows)), dtype=np.uint64)
         found, numbers = np.empty_like(names), np.empty(names.shape, dtype=np.int32)
         counts = np.empty(size, dtype=np.int64)

@@ -107,7 +107,10 @@ class Draw:
         return self.basis.onnx_scores(graph, self, rows, weights)
 
     def bins(self, rows: Matrix) -> AnyArray:
-        """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
+        """The column of each row in each draw of a binned basis, (draws, n); −1 for none.
+
+        Of a union with one part that has bins: in each draw of that part, among its own columns.
+        """
         return self.basis.bins(self.theta, self._prepared(rows))
 
     def groups(self, blocks: Iterable[Matrix]) -> Ints | None:
@@ -213,7 +216,7 @@ class Draw:
         return replace(self, theta=self.basis.tabulate(self.theta, prepared))
 
     def tabulate_with_bins(self, rows: AnyArray) -> "tuple[Draw, AnyArray]":
-        """`tabulate` and `bins` of all rows at once, for a binned basis."""
+        """`tabulate` and `bins` of all rows at once, for a basis that `tells_bins`."""
         theta, bins = self.basis.tabulate_with_bins(self.theta, self._prepared(rows))
         return replace(self, theta=theta), bins
 

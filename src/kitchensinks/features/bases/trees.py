@@ -114,6 +114,9 @@ class Trees(Binned):
     def numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
         """Rows go down each tree once, however often it was drawn."""
         trees, places = np.unique(theta["tree"], return_inverse=True)
+        if len(trees) == len(places):
+            yield from super().numbered_parts(theta, rows)
+            return
         each = [
             (own[:count].copy(), count, number.copy())
             for part in super().numbered_parts({"tree": trees}, rows)

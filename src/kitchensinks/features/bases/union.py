@@ -160,9 +160,8 @@ class Union(Compound):
             j: part.tabulate_with_bins(rows) for j, part in union.parts.items() if part.basis.sparse
         }
         union = replace(union, parts=union.parts | {j: part for j, (part, _) in tabulated.items()})
-        return {"parts": union}, self._together(
-            union, {j: own for j, (_, own) in tabulated.items()}
-        )
+        bins = {j: own for j, (_, own) in tabulated.items()}
+        return {"parts": union}, self._together(union, bins, len(rows))
 
     def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
         """As those of `tabulate_with_bins`."""
@@ -170,10 +169,13 @@ class Union(Compound):
             return super().bins(theta, rows)
         union: UnionParts = theta["parts"]
         found = {j: part.bins(rows) for j, part in union.parts.items() if part.basis.sparse}
-        return self._together(union, found)
+        return self._together(union, found, rows.shape[0])
 
-    def _together(self, union: "UnionParts", bins: dict[int, AnyArray]) -> AnyArray:
-        return union.side_by_side(bins) if self.binned else next(iter(bins.values()))
+    def _together(self, union: "UnionParts", bins: dict[int, AnyArray], n_rows: int) -> AnyArray:
+        if self.binned:
+            return union.side_by_side(bins)
+        # With few draws, the part with bins may have none.
+        return next(iter(bins.values()), np.empty((0, n_rows), dtype=np.int32))
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         union, theirs = theta["parts"], other["parts"].parts
