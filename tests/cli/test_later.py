@@ -74,6 +74,17 @@ def test_what_makes_no_sense_is_refused(sinks, sales, tmp_path, options, words):
     assert words in said
 
 
+def test_two_groups_are_too_few_to_score_and_to_learn(sinks, tmp_path):
+    table = tmp_path / "halves.csv"
+    rows = [f"{k % 7},{'NS'[k % 2]},{k % 11}" for k in range(200)]
+    table.write_text("\n".join(["a,half,y", *rows]))
+    start = ["fit", table, "-t", "y", "--task", "regression", "--groups", "half"]
+    code, _, said = sinks(*start, "--out", tmp_path / "m.sinks", *QUICK)
+    assert code == 2
+    assert "--groups half: there are two groups" in said
+    assert "--validation 0" in said
+
+
 @pytest.mark.parametrize("order", ["--time", "--groups"])
 def test_models_are_compared_on_rows_that_come_later_or_on_other_groups(
     order, sinks, sales, monkeypatch

@@ -425,3 +425,12 @@ def test_lbfgs_goes_on_where_a_ridge_is_too_weak_for_dual_coordinates(monkeypatc
     assert model.converged_
     assert model.solver_ == "l-bfgs by rows (sparse)"
     assert str(model.plan_).startswith("sparse rows in the bins: the ridge is too weak for the")
+
+
+def test_a_fit_without_progress_is_not_told_to_go_on():
+    rows = np.random.default_rng(0).normal(size=(900, 3))
+    targets = np.sin(2 * rows[:, 0]) + rows[:, 1]
+    loss = ks.losses.Quantile(0.9)
+    with pytest.warns(ConvergenceWarning, match="made no progress after .* a larger alpha") as told:
+        ks.KitchenSinkRegressor(ks.Fourier(), loss=loss, random_state=0).fit(rows, targets)
+    assert "max_iter" not in str(told[0].message)

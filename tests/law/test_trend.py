@@ -97,6 +97,17 @@ def test_classes_and_fits_without_intercept_have_no_trend():
 
 
 @pytest.mark.usefixtures("little_work")
+@pytest.mark.parametrize("n_rows", [300, 1500])
+def test_no_line_is_tried_where_none_is_wanted(n_rows):
+    law = clone(QUICK).set_params(trend=False)
+    model = ks.KitchenSinkRegressor(law, random_state=0).fit(*line(n_rows))
+    assert model.law_.trend is None
+    assert not any(trial.stage == "trend" for trial in model.law_.record.trials)
+    with pytest.warns(UserWarning, match="at the edge"):
+        beyond = model.predict([[9.0, 0.5]] * 10)
+    np.testing.assert_allclose(beyond, model.predict([[1.0, 0.5]] * 10), atol=0.1)
+
+
 def test_several_outputs_have_slopes_of_their_own():
     X, y = line(1500)
     both = np.column_stack([y, 1e3 - 100 * y])

@@ -1,6 +1,7 @@
 """Files are written whole or not at all, with the permissions of any other file."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +86,9 @@ def test_only_one_function_renames_files():
                 if "os.replace(" in text or "mkstemp(" in text:
                     users.append(os.path.relpath(path, package))
     assert users == [os.path.join("tables", "disk.py")]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that takes no files")
+def test_an_error_names_the_file_that_was_asked_for():
+    with pytest.raises(OSError, match=r"'/proc/model.sinks'"), atomic("/proc/model.sinks"):
+        pass

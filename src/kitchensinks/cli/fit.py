@@ -318,7 +318,14 @@ class FileSource:
         if self.options.time is not None or self.options.groups is not None:
             learned = Learned(time=self.options.time, groups=self.options.groups)
             words = Words(seed, 0, Stream.VALIDATION)
-            held = held_rows(order_of(learned, self.rows), counted, share, words)
+            order = order_of(learned, self.rows)
+            if order.groups is not None and len(np.unique(order.groups[counted])) == 2:
+                raise ValueError(
+                    f"--groups {self.options.groups}: there are two groups, of which one is held "
+                    "out for the score and none is left to learn the law by: need three or more, "
+                    "or --validation 0."
+                )
+            held = held_rows(order, counted, share, words)
         else:
             held = hold_out(row_keys(self.rows, seed), self.weights, share) & counted
         if self.task == "classification":

@@ -24,6 +24,7 @@ _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
     r", or pass \w+=.*? to silence this warning": "",
     r", above tol=\S+\. Raise max_iter \(.*?\)\), tol of ks\.Solver, or alpha": ". Raise --alpha",
+    r", above tol=\S+\. Use a larger alpha, or raise tol of .*? the fit": ". Use a larger --alpha",
     r"Use solver=ks.Solver\(dtype='float64'\) or a larger alpha": "Use a larger --alpha",
     r"Drop them to silence this warning\.": "Leave them out with --drop to silence this note.",
     r"by ks\.Learned\(time=\.\.\.\)": "with --time",

@@ -207,7 +207,8 @@ def _ends(state: State, coverage: float) -> tuple[float, float]:
     if isinstance(state.targets, Classes):
         raise ValueError(
             f"--coverage {coverage:g} is for models of numbers, and this one is a classifier, "
-            "whose answers have probabilities: leave it out."
+            "whose answers have probabilities: leave it out, or fit with --task regression if the "
+            "targets are numbers."
         )
     wanted = check_coverage(coverage)
     if state.loss.link is not None:

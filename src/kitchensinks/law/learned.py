@@ -79,6 +79,8 @@ class Learned(Linked):
     time : None, or a column of dates or numbers by name or place: the latest rows are held out,
         because rows to be predicted come later. With a splitter, it gets the rows in this order.
         A table whose rows are sorted by a date column is treated so by default.
+    trend : True, because values outside of the fitted range follow a line where held-out rows say
+        that it helps (regressions alone). False: they are always predicted as at the edge.
     exportable : False, because most models stay in Python. True chooses nothing that `ks.to_onnx`
         refuses. Free text that is no category is an error before the fit, and so is a basis without
         a form in ONNX. The bins of all rows fit into a file of 2 GB, or there are fewer grids or
@@ -103,6 +105,7 @@ class Learned(Linked):
     split: Any = None
     groups: str | int | None = None
     time: str | int | None = None
+    trend: bool = True
     exportable: bool = False
 
     def check(self) -> None:

@@ -55,7 +55,8 @@ class Line(NamedTuple):
 
 def find_trend(task: LearningRows, found: Found) -> Trend | None:
     """The columns with a line that extends outside of the range, and its slopes; or None."""
-    if not task.request.trend or task.late(constants.LATE_SCALES):
+    wanted = task.request.trend and task.learned.trend
+    if not wanted or task.late(constants.LATE_SCALES):
         return None
     fitted = task.data.fitted
     if task.later:

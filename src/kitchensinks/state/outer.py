@@ -98,8 +98,11 @@ def why_stopped(converged: bool, settled: bool | None) -> str:
     return "the solver stopped before the gap was below its tolerance"
 
 
-def warn_unconverged(evidence: Evidence, tol: float) -> None:
-    """Warn where a solver stopped before the gap was below the tolerance."""
+def warn_unconverged(evidence: Evidence, tol: float, max_iter: int) -> None:
+    """Warn where a solver stopped before the gap was below the tolerance.
+
+    One that stopped before `max_iter` made no progress any more: more iterations change nothing.
+    """
     if not evidence.converged:
         share = evidence.gap / max(evidence.objective, 1e-300)
         gap = f"a relative gap of {share:.2g}, above tol={tol}"
@@ -107,6 +110,11 @@ def warn_unconverged(evidence: Evidence, tol: float) -> None:
             message = (
                 f"{evidence.solver}: rounding leaves {gap}. Use solver=ks.Solver(dtype='float64') "
                 "or a larger alpha."
+            )
+        elif evidence.iterations < max_iter:
+            message = (
+                f"{evidence.solver} made no progress after {evidence.iterations} iterations, with "
+                f"{gap}. Use a larger alpha, or raise tol of ks.Solver to accept the fit."
             )
         else:
             stopped = f"{evidence.solver} stopped after {evidence.iterations} iterations"

@@ -115,7 +115,7 @@ class State:
             n_rows=n_rows,
         )
         if fit.stochastic is None and not fit.solution.settled:
-            warn_unconverged(state.fitted.evidence, settings.tol)
+            warn_unconverged(state.fitted.evidence, settings.tol, settings.max_iter)
         return state if batch is None else state._of_rows(fit, batch)
 
     def _of_rows(self, fit: Fit, batch: Batch) -> "State":
@@ -153,7 +153,7 @@ class State:
         errors = None if self.sample is None else self._errors_on_sample
         fit = solve_moments(self.sums, self.settings, self.law.features.dtype, errors, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
-        warn_unconverged(outer.evidence, self.settings.tol)
+        warn_unconverged(outer.evidence, self.settings.tol, self.settings.max_iter)
         return outer
 
     def _errors_on_sample(self, candidates: RidgeCandidates) -> Array:

@@ -33,7 +33,11 @@ def atomic(path: str | os.PathLike[str], sync: bool = False) -> Iterator[Path]:
         raise IsADirectoryError(f"{path} is a folder: need the name of a file.")
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     # Created here, so that missing permissions are reported before any work is done.
-    unfinished.touch(exist_ok=False)
+    try:
+        unfinished.touch(exist_ok=False)
+    except OSError as error:
+        # The user knows nothing of the unfinished file.
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         yield unfinished
         if sync:

@@ -76,6 +76,9 @@ class Basis(Linked):
     binned: bool = False
     """Whether a row has at most one nonzero feature, a 1, in each draw: see ``bins``."""
 
+    tells_bins: bool = False
+    """Whether `tabulate_with_bins` has the bins of the draws, or of the one part with bins."""
+
     selects: bool = False
     """Whether draws are selected by means of rows. The first K' of K features then differ from a
     selection of K' features."""
@@ -149,9 +152,8 @@ class Basis(Linked):
         A two-dimensional parameter has one column for each of them, or one for all.
         """
         for name, value in self.get_params(deep=False).items():
-            if isinstance(value, np.ndarray) and not (
-                value.dtype.kind in "iuf" and np.isfinite(value).all()
-            ):
+            given = isinstance(value, np.ndarray)
+            if given and not (value.dtype.kind in "iuf" and np.isfinite(value).all()):
                 raise ValueError(f"{name} is not made of finite numbers")
             tabled = not isinstance(value, str) and np.ndim(value) == 2
             if tabled and np.shape(value)[1] not in (1, n_inputs):
@@ -165,8 +167,7 @@ class Basis(Linked):
         return count * n_inputs
 
     def whole(self, n_inputs: int) -> int | None:
-        """The number of draws whose kernel is exact, or None if there is no such number. It is the
-        default ``n_components`` of an estimator."""
+        """The draws whose kernel is exact, the default ``n_components`` of estimators, or None."""
         return None
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
@@ -307,13 +308,7 @@ class Basis(Linked):
 
     def tabulate_with_bins(self, theta: Theta, rows: Matrix) -> tuple[Theta, AnyArray]:
         """`tabulate` and `bins` of all rows at once, for a basis that `tells_bins`."""
-        theta = self.tabulate(theta, [rows])
-        return theta, self.bins(theta, rows)
-
-    @property
-    def tells_bins(self) -> bool:
-        """Whether `tabulate_with_bins` has the bins of the draws, or of the one part with bins."""
-        return self.binned
+        raise TypeError(f"{type(self).__name__} has no bins.")
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         """θ with the columns that either has learned from its own blocks."""

@@ -45,6 +45,7 @@ class Binned(Basis):
 
     sparse = True
     binned = True
+    tells_bins = True
     keeps_float64 = True
     bound = 1.0
     drawn: ClassVar[tuple[str, ...]]

@@ -51,7 +51,7 @@ class Union(Compound):
         return all(basis.binned for basis in self.bases)
 
     @property
-    def tells_bins(self) -> bool:
+    def tells_bins(self) -> bool:  # type: ignore[override]
         with_bins = [basis for basis in self.bases if basis.sparse]
         return self.binned or (len(with_bins) == 1 and with_bins[0].tells_bins)
 
