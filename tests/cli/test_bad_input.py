@@ -257,6 +257,11 @@ def test_groups_and_times_are_two_ways(refused, train, tmp_path):
         assert "give one of them" in refused(*verb, *more, "--time", "id", "--groups", "colour")
 
 
+def test_the_target_cannot_be_dropped(refused, train, tmp_path):
+    for verb in (fit(train, "price", tmp_path), ["compare", train, "-t", "price"]):
+        assert "--drop price: this is the target" in refused(*verb, "--drop", "price")
+
+
 def test_a_checkpoint_is_a_folder(refused, train, tmp_path):
     said = refused(*fit(train, "kind", tmp_path, "--checkpoint", train))
     assert "train.csv: --checkpoint needs a folder" in said

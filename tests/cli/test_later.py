@@ -74,6 +74,17 @@ def test_what_makes_no_sense_is_refused(sinks, sales, tmp_path, options, words):
     assert words in said
 
 
+@pytest.mark.parametrize("task", [[], ["--task", "classification"]], ids=["auto", "asked"])
+def test_numbers_that_are_taken_as_classes_are_told(task, sinks, tmp_path):
+    table = tmp_path / "counts.csv"
+    table.write_text("\n".join(["a,y", *(f"{k % 17},{k % 5}" for k in range(200))]))
+    start = ["fit", table, "-t", "y", "--basis", "fourier", "--components", "10", *task]
+    code, said, notes = sinks(*start, "--out", tmp_path / "m.sinks")
+    assert code == 0
+    assert "m.sinks: classification, fourier, K = 10" in said
+    assert ("--task regression fits them as numbers" in notes) == (not task)
+
+
 def test_two_groups_are_too_few_to_score_and_to_learn(sinks, tmp_path):
     table = tmp_path / "halves.csv"
     rows = [f"{k % 7},{'NS'[k % 2]},{k % 11}" for k in range(200)]

@@ -74,7 +74,7 @@ def test_two_commands_and_a_pipe_between_them(workshop, tmp_path):
         **options,
     )
     assert fitted.returncode == 0, fitted.stderr
-    assert b"standard output: fourier" in fitted.stderr
+    assert b"standard output: classification, fourier" in fitted.stderr
     model = tmp_path / "model.sinks"
     model.write_bytes(fitted.stdout)
     line = f"{sys.executable} -m kitchensinks predict {model} - --out - | head -2"

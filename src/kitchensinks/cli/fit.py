@@ -125,7 +125,11 @@ def _parameters(options: Fit) -> Facts:
 
 
 def check_order(options: Training) -> None:
-    """An error where two columns say which rows are held out."""
+    """An error where two columns say which rows are held out, or the target is dropped."""
+    if options.target in (options.drop or []):
+        raise ValueError(
+            f"--drop {options.target}: this is the target, which is never an input. Leave it out."
+        )
     if options.time is not None and options.groups is not None:
         raise ValueError("--time and --groups name two ways to hold rows out: give one of them.")
 
@@ -198,7 +202,7 @@ def _fit_source(
         save(model, path, notes=notes)
     folder.clear()
     terminal.show(
-        f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
+        f"{facts['model']}: {facts['task']}, {facts['basis']}, K = {facts['components']}, alpha "
         f"{facts['alpha']:.3g}, {facts['loss']} loss; fitted to {facts['rows']:,} rows "
         f"in {facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
     )
@@ -308,6 +312,9 @@ class FileSource:
             f"{self.table.label}: {self.n_rows:,} rows, {len(self.columns.inputs)} columns; "
             f"{self.task} of {self.options.target!r}."
         )
+        counts = self.task == "classification" and self.targets.dtype.kind in "iuf"
+        if counts and self.options.task == "auto" and len(np.unique(self.targets)) > 2:
+            first += " Its numbers are taken as classes: --task regression fits them as numbers."
         return [first, *oddities(self.table, self.weights)]
 
     @cached_property
