@@ -279,14 +279,14 @@ def _measure(block: AnyArray, mean: AnyArray, norms: AnyArray, means: AnyArray) 
 
 
 @inlined(fastmath={"reassoc", "contract", "nsz"})
-def _score(row: AnyArray, values: AnyArray, value: float, weights: AnyArray) -> Any:
-    """z·weights of a dense row, or of the places of its entries."""
+def _score(row: AnyArray, i: int, values: AnyArray, value: float, weights: AnyArray) -> Any:
+    """z·weights of row i, dense or as the places of its entries."""
     if value > 0.0:
         total = 0.0
         for k in range(len(row)):
             column = int(row[k])
             if column >= 0:
-                total += weights[column] * (values[k] if len(values) else 1.0)
+                total += weights[column] * (values[i, k] if len(values) else 1.0)
         return weights.dtype.type(value * total)
     score = weights.dtype.type(row[0] * weights[0])
     for k in range(1, len(weights)):
@@ -295,13 +295,15 @@ def _score(row: AnyArray, values: AnyArray, value: float, weights: AnyArray) -> 
 
 
 @inlined(fastmath={"reassoc", "contract", "nsz"})
-def _add(row: AnyArray, values: AnyArray, value: float, move: float, weights: AnyArray) -> None:
-    """weights += move·z."""
+def _add(
+    row: AnyArray, i: int, values: AnyArray, value: float, move: float, weights: AnyArray
+) -> None:
+    """weights += move·z of row i."""
     if value > 0.0:
         for k in range(len(row)):
             column = int(row[k])
             if column >= 0:
-                weights[column] += move * value * (values[k] if len(values) else 1.0)
+                weights[column] += move * value * (values[i, k] if len(values) else 1.0)
         return
     step = weights.dtype.type(move)
     for k in range(len(weights)):
@@ -334,8 +336,8 @@ def _ascend(
     """
     level, total, intercept = about
     for i in order:
-        row, own = block[i], values[i if len(values) else 0 : i + 1].ravel()
-        score = _score(row, own, value, weights)
+        row = block[i]
+        score = _score(row, i, values, value, weights)
         beyond = score - targets[i] - width * dual[i]
         if fit_intercept:
             beyond += intercept - level - total * (means[i] - size)
@@ -347,7 +349,7 @@ def _ascend(
         move = (dual[i] - best) * steps[i]
         if move != 0.0:
             dual[i] = best
-            _add(row, own, value, move, weights)
+            _add(row, i, values, value, move, weights)
             if fit_intercept:
                 level += move * means[i]
                 total += move
