@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from kitchensinks.cli.bases import BASES, LEARNED, NAMES, basis_named, components_of
-from kitchensinks.cli.fit import check_order, oddities
+from kitchensinks.cli.fit import check_named, oddities
 from kitchensinks.cli.options import keeps_inputs, whole_numbers, writable
 from kitchensinks.cli.pipes import opened_table
 from kitchensinks.cli.targets import read_target, sampled_places
@@ -70,7 +70,7 @@ def compare(options: Compare, terminal: Terminal) -> Facts:
         raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
     if options.rows < 50:
         raise ValueError(f"--rows {options.rows}: need 50 or more, to fit and to score.")
-    check_order(options)
+    check_named(options)
     with opened_table(options.data, options.skip_bad_rows) as table:
         targets, weights, task = read_target(table, options.target, options.task)
         rows = Rows(table, Columns.learn(table, **options.recipe))

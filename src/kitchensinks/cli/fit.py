@@ -98,7 +98,7 @@ def _parameters(options: Fit) -> Facts:
         raise ValueError(f"--basis {options.basis!r} is not known{near}")
     if options.basis != LEARNED:
         _check_nothing_learned(options)
-    check_order(options)
+    check_named(options)
     if not 0 <= options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
     limit = options.time_limit
@@ -124,8 +124,8 @@ def _parameters(options: Fit) -> Facts:
     return parameters
 
 
-def check_order(options: Training) -> None:
-    """An error where two columns say which rows are held out, or the target is dropped."""
+def check_named(options: Training) -> None:
+    """An error where the columns that are named contradict each other."""
     if options.target in (options.drop or []):
         raise ValueError(
             f"--drop {options.target}: this is the target, which is never an input. Leave it out."
@@ -312,8 +312,8 @@ class FileSource:
             f"{self.table.label}: {self.n_rows:,} rows, {len(self.columns.inputs)} columns; "
             f"{self.task} of {self.options.target!r}."
         )
-        counts = self.task == "classification" and self.targets.dtype.kind in "iuf"
-        if counts and self.options.task == "auto" and len(np.unique(self.targets)) > 2:
+        numbers = self.task == "classification" and self.targets.dtype.kind in "iuf"
+        if numbers and self.options.task == "auto" and len(np.unique(self.targets)) > 2:
             first += " Its numbers are taken as classes: --task regression fits them as numbers."
         return [first, *oddities(self.table, self.weights)]
 

@@ -336,7 +336,7 @@ SECONDS = 1.5
 SECONDS_AN_ENTRY = 3e-7
 # Fewest grids of the last fit.
 FEWEST_GRIDS = 16
-# Most grids of the last fit: beyond, their number is no noise to speak of.
+# Most grids of the last fit, so that its time and memory are bounded.
 MOST_GRIDS = 1000
 # Fewest dense features of the last fit: their kernel is exact to about 1/√256 = 6 %.
 FEWEST_FEATURES = 256

@@ -91,11 +91,11 @@ class Binned(Basis):
 
         Both are views of memory that later grids overwrite.
         """
-        for found, counts, numbers in self.numbered_parts(theta, rows):
+        for found, counts, numbers in self._numbered_parts(theta, rows):
             for own, count, number in zip(found, counts, numbers, strict=True):
                 yield own[:count], number
 
-    def numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
+    def _numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
         """Some grids at a time, as `number_names` has them: found, counts and numbers."""
         n_grids = self._count(theta)
         n_rows = max(1, len(rows))
@@ -119,7 +119,7 @@ class Binned(Basis):
         columns = np.empty((n_grids, len(rows)), dtype=kind)
         parts: list[Names] = []
         done = 0
-        for found, counts, numbers in self.numbered_parts(theta, rows):
+        for found, counts, numbers in self._numbered_parts(theta, rows):
             first, starts = len(parts), done + np.cumsum(counts) - counts
 
             def sort(g: int) -> Names:

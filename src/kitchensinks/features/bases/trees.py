@@ -111,15 +111,15 @@ class Trees(Binned):
             nodes = tuple(part[own] for part in nodes)
         leaf_names(rows, *nodes, names)
 
-    def numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
+    def _numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[Numbered]:
         """Rows go down each tree once, however often it was drawn."""
         trees, places = np.unique(theta["tree"], return_inverse=True)
         if len(trees) == len(places):
-            yield from super().numbered_parts(theta, rows)
+            yield from super()._numbered_parts(theta, rows)
             return
         each = [
             (own[:count].copy(), count, number.copy())
-            for part in super().numbered_parts({"tree": trees}, rows)
+            for part in super()._numbered_parts({"tree": trees}, rows)
             for own, count, number in zip(*part, strict=True)
         ]
         found, counts, numbers = zip(*(each[place] for place in places), strict=True)
