@@ -19,8 +19,9 @@ from kitchensinks.law.ending import _is_matched
 from kitchensinks.law.few import _members
 from kitchensinks.law.maps import Found
 from kitchensinks.law.scales import descend, gradient
+from kitchensinks.law.searches import best_ridge, first_best, preferred
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import Score, TrialRows, _DensePath, best_ridge, first_best, preferred
+from kitchensinks.law.trials import Score, TrialRows, _DensePath
 from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
 

@@ -214,7 +214,7 @@ def test_batches_are_fitted_together():
 
 @pytest.mark.parametrize(("classes", "members"), [(False, 1), (True, 2)])
 def test_two_stages_where_they_are_better(classes, members, monkeypatch, tmp_path):
-    for name in ("HOPELESS_FIRST", "CLOSE", "BETTER"):
+    for name in ("HOPELESS_FIRST", "CLOSE", "CLEARLY"):
         monkeypatch.setattr(constants, name, 100.0)
     stages_at(monkeypatch, 0.01)
     targets, new = (Y > 0, Y_NEW > 0) if classes else (Y, Y_NEW)

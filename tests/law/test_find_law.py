@@ -171,7 +171,7 @@ NOT_ASKED = [{}, {"stages": True, "stream": True}, {"stages": True, "n_component
     ids=["numbers", "classes"],
 )
 def test_two_stages_only_where_they_were_asked_for(classes, others, monkeypatch):
-    for name in ("HOPELESS_FIRST", "CLOSE", "BETTER"):
+    for name in ("HOPELESS_FIRST", "CLOSE", "CLEARLY"):
         monkeypatch.setattr(constants, name, 100.0)
     stages_at(monkeypatch, 0.01)
     # Between laws of nearly equal squared error log loss would decide, and two stages be skipped.

@@ -13,7 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 import kitchensinks as ks
 from kitchensinks.fitting.held_out import least_error
 from kitchensinks.law import choice, few, maps
-from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best, preferred
+from kitchensinks.law.searches import best_ridge, climb, first_best, preferred
+from kitchensinks.law.trials import TrialRows
 from kitchensinks.numerics.choices import first_least, lower, strongest_least
 from tests.fitting.test_held_out import SETTINGS
 

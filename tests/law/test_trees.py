@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import kitchensinks as ks
 from kitchensinks.features.bases.trees import _depth
 from kitchensinks.fitting.calibration import calibrate
 from kitchensinks.law import choice, constants
+from kitchensinks.law.ending import _is_clearly_worse
+from kitchensinks.law.trials import GridFits
 from tests.catalogue import TREES
 from tests.little import stages_at
 
@@ -41,7 +44,7 @@ def test_trees_are_taken_where_they_are_better(model):
     assert isinstance(union.bases[1], ks.Trees)
     kept = [trial for trial in model.law_.record.trials if trial.stage == "trees"]
     others = [trial for trial in model.law_.record.trials if trial.stage in ("basis", "again")]
-    assert kept[0].error < 0.98 * min(trial.error for trial in others)
+    assert min(trial.error for trial in kept) < 0.98 * min(trial.error for trial in others)
     assert "grids and trees" in repr(model.law_)
 
 
@@ -60,8 +63,34 @@ def test_a_number_of_components_is_shared_out_between_grids_and_trees():
     model = ks.KitchenSinkClassifier(n_components=50, random_state=0)
     model.fit(ROWS[:2000], CLASSES[:2000])
     assert model.n_components_ == 50
-    assert model.basis_.shares == [30, 20]
+    grids, trees = model.basis_.shares
+    assert grids + trees == 50
+    assert trees in [round(share * 50) for share in constants.TREES_SHARES]
     assert model.law_.record.trees
+
+
+def test_the_share_of_least_held_out_error_is_kept(model):
+    tried = [one for one in model.law_.record.trials if one.stage == "trees"]
+    assert len(tried) == len(constants.TREES_SHARES)
+    best = tried[int(np.argmin([one.error for one in tried]))]
+    grids, trees = model.basis_.shares
+    assert f"{trees / (grids + trees):.0%} of them trees" in best.what
+
+
+@pytest.mark.parametrize(("shift", "worse"), [(-0.02, False), (0.01, False), (0.02, True)])
+def test_they_are_left_out_only_if_they_are_worse_by_more_than_chance(shift, worse):
+    """The differences of 100 rows have a standard error of 0.01, and 1.5 of them are chance."""
+    base = np.full(100, 1.0)
+    differences = np.resize([0.1, -0.1], 100) + shift
+    leaves, bins = (_tried(rows / 100) for rows in (base + differences, base))
+    assert _is_clearly_worse(leaves, bins) is worse
+
+
+def _tried(squares):
+    """A candidate whose held-out rows have these shares in its error."""
+    fits = object.__new__(GridFits)
+    fits.squares = lambda ridge: squares
+    return SimpleNamespace(fits=fits, score=SimpleNamespace(error=squares.sum(), ridge=0.1))
 
 
 def test_they_are_not_taken_for_smooth_targets():
@@ -98,7 +127,7 @@ def staged(request):
     """Dense features, then bins with trees, whatever the trials say; and the targets."""
     targets = CLASSES if request.param is ks.KitchenSinkClassifier else NUMBERS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(constants, "BETTER", math.inf)
+        patch.setattr(constants, "CLEARLY", math.inf)
         patch.setattr(constants, "CLOSE", 10.0)
         stages_at(patch, 0.01)
         return request.param(random_state=0).fit(ROWS[:2000], targets[:2000]), targets

@@ -14,16 +14,8 @@ from kitchensinks.law import constants
 from kitchensinks.law.candidates import Candidate, grown
 from kitchensinks.law.choice import _leads
 from kitchensinks.law.maps import Found
-from kitchensinks.law.trials import (
-    GridFits,
-    Score,
-    TrialRows,
-    _DensePath,
-    climb,
-    dense_fit,
-    lowest,
-    preferred,
-)
+from kitchensinks.law.searches import climb, lowest, preferred
+from kitchensinks.law.trials import GridFits, Score, TrialRows, _DensePath, dense_fit
 from kitchensinks.numerics.simplex import log_losses
 
 

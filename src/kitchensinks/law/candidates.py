@@ -6,21 +6,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.tree import DecisionTreeRegressor
 
-from kitchensinks.features.bases import Basis, Trees, Union
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
+from kitchensinks.law.forest import among_leaves, grown_trees
 from kitchensinks.law.maps import Found
+from kitchensinks.law.searches import climb, first_best
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import DenseFit, GridFits, Score, TrialRows, climb, dense_fit
+from kitchensinks.law.trials import DenseFit, GridFits, Score, TrialRows, dense_fit
 from kitchensinks.law.values import what_of
-from kitchensinks.numerics.threads import in_order
-from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 
 
@@ -37,7 +34,7 @@ class Candidate:
 
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
-    trees : whether some of the bins are leaves of trees.
+    leaves : the share of the bins that are leaves of trees.
     pace : wall-clock seconds of the last trial per nominal second.
     """
 
@@ -46,7 +43,7 @@ class Candidate:
     limit: Limit
     score: Score
     fits: GridFits | DenseFit | None = None
-    trees: bool = False
+    leaves: float = 0.0
     pace: float = 1.0
 
     @property
@@ -168,83 +165,52 @@ def _trial(
     """What `count` components reach with one factor, from the ridge `near` on."""
     fixed = task.fixed_ridge(len(data.fitted))
     if candidate.sparse:
-        scaler, basis = bins_of(task, candidate, factor, data.fitted, count)
-        fits = GridFits(data, scaler, basis, count, task.seed)
-        error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
-        return Score(error, math.nan, losses, factor, ridge, count), fits
+        bins = candidate.found.features(True, factor, task.basis)
+        return _bins_trial(task, data, bins, factor, count, near)
     fit = dense_fit(data, candidate.frozen(task, factor, count), near, fixed=fixed)
     # A linear model has one component for each column, so half of them predict nothing.
     half = fit.error if candidate.found.kernel == "linear" else fit.half
     return Score(fit.error, half, fit.losses, factor, fit.ridge, count), fit
 
 
-def bins_of(
-    task: LearningRows, candidate: Candidate, factor: float, places: NDArray[np.intp], count: int
-) -> tuple[Warp, Basis]:
-    """Scaler and basis of `count` bins; trees are grown on these rows of the pool."""
-    scaler, grids = candidate.found.features(True, factor, task.basis)
-    if not candidate.trees:
-        return scaler, grids
-    return scaler, among_leaves(task, scaler, grids, places, count)
-
-
-def among_leaves(
-    task: LearningRows, scaler: Warp, grids: Basis, places: NDArray[np.intp], count: int
-) -> Union:
-    """`count` bins, some of them leaves of trees that are grown on these rows of the pool."""
-    of_trees = round(constants.TREES_SHARE * count)
-    trees = grown_trees(task, places, scaler, min(constants.TREES, of_trees))
-    return Union([grids, trees], shares=[count - of_trees, of_trees])
-
-
-def grown_trees(task: LearningRows, places: NDArray[np.intp], scaler: Warp, count: int) -> Trees:
-    """Trees on these rows of the pool, whose leaves are bins that divide the targets.
-
-    Each tree takes a subsample of the rows, and each node the best cut of a random part of the
-    columns, by the squared error of all outputs. Only the cuts are kept: the weights of the leaves
-    are fitted together.
-    """
-    data = task.data
-    rows = np.asarray(scaler.apply(data.rows[places], np.float32))
-    targets, own = data.targets[places], data.weights_of(places)
-    size = max(2, min(int(constants.TREE_SHARE * len(rows)), constants.TREE_ROWS))
-
-    def one(tree: int) -> DecisionTreeRegressor:
-        random = Words(task.seed, tree, Stream.TREES).generator()
-        taken = random.choice(len(rows), size, replace=False)
-        model = DecisionTreeRegressor(
-            max_features=constants.TREE_COLUMNS,
-            max_leaf_nodes=constants.TREE_LEAVES,
-            random_state=int(random.integers(2**31)),
-        )
-        weights = None if own is None else own[taken]
-        # The parameters are ours: to check them takes a quarter of the time of a small tree.
-        with config_context(skip_parameter_validation=True):
-            return model.fit(rows[taken], targets[taken], sample_weight=weights, check_input=False)
-
-    trees = [model.tree_ for model in in_order(one, range(count))]
-    most = max(tree.node_count for tree in trees)
-    column = np.full((count, most), -1, np.int32)
-    cut = np.zeros((count, most))
-    below, above = (np.tile(np.arange(most, dtype=np.int32), (count, 1)) for _ in range(2))
-    for k, tree in enumerate(trees):
-        inner = np.flatnonzero(tree.children_left >= 0)
-        column[k, inner], cut[k, inner] = tree.feature[inner], tree.threshold[inner]
-        below[k, inner], above[k, inner] = tree.children_left[inner], tree.children_right[inner]
-    return Trees(column, cut, below, above)
+def _bins_trial(
+    task: LearningRows,
+    data: TrialRows,
+    bins: tuple[Warp, Basis],
+    factor: float,
+    count: int,
+    near: float | None,
+) -> tuple[Score, GridFits]:
+    """What `count` bins of a scaler and basis reach, from the ridge `near` on."""
+    fits = GridFits(data, *bins, count, task.seed)
+    fixed = task.fixed_ridge(len(data.fitted))
+    error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
+    return Score(error, math.nan, losses, factor, ridge, count), fits
 
 
 def with_trees(task: LearningRows, grids: Candidate) -> Candidate:
-    """The same number of bins, some of them the leaves of trees, on the same rows."""
+    """The same number of bins, some of them the leaves of trees, on the same rows.
+
+    The trees are grown once, and each share of them is tried.
+    """
     assert isinstance(grids.fits, GridFits), "bins were tried"
     known, data = grids.score, grids.fits.data
     most = max(known.components, constants.TREES_BINS)
     limit = Limit(most, f"stopped at {most} grids and trees, the most that are tried")
     limit = limit if most < grids.limit.components else grids.limit
-    own = replace(grids, limit=limit, trees=True)
-    score, fits = _trial(task, data, own, known.factor, known.components, known.ridge)
-    task.note("trees", in_words(own, score), len(data.fitted), score.error)
-    return replace(own, score=score, fits=fits)
+    scaler, own = grids.found.features(True, known.factor, task.basis)
+    count = known.components
+    trees = grown_trees(task, data.fitted, scaler, round(max(constants.TREES_SHARES) * count))
+    tried: list[Candidate] = []
+    for share in constants.TREES_SHARES:
+        if tried and task.late(constants.LATE_AGAIN):
+            break
+        one = replace(grids, limit=limit, leaves=share)
+        bins = scaler, among_leaves(own, trees, share, count)
+        score, fits = _bins_trial(task, data, bins, known.factor, count, known.ridge)
+        task.note("trees", in_words(one, score), len(data.fitted), score.error)
+        tried.append(replace(one, score=score, fits=fits))
+    return tried[first_best([one.score.error for one in tried])]
 
 
 def _components(task: LearningRows, stage: str, candidate: Candidate, rows: int) -> int:
@@ -274,10 +240,11 @@ def _components(task: LearningRows, stage: str, candidate: Candidate, rows: int)
 
 def in_words(candidate: Candidate, score: Score) -> str:
     """What was tried."""
-    what = what_of(candidate.found.kernel, candidate.sparse, candidate.trees)
+    what = what_of(candidate.found.kernel, candidate.sparse, candidate.leaves > 0.0)
+    share = f", {candidate.leaves:.0%} of them trees" if candidate.leaves else ""
     return (
         f"{score.components} {what}, {candidate.found.title}, factor {score.factor:.3g}, "
-        f"ridge {score.ridge:.2g}"
+        f"ridge {score.ridge:.2g}{share}"
     )
 
 
@@ -413,7 +380,7 @@ def try_stages(task: LearningRows, first: Candidate, last: Candidate) -> tuple[f
     """
     assert isinstance(last.fits, GridFits), "bins were tried again"
     error, ridge, _ = last.fits.best(last.score.ridge, targets=left_by(task, first))
-    bins = what_of(last.found.kernel, True, last.trees)
+    bins = what_of(last.found.kernel, True, last.leaves > 0.0)
     counts = f"{first.score.components} features, then {last.score.components} {bins}"
     task.note("stages", f"{counts}, ridge {ridge:.2g}", len(task.data.fitted), error)
     return error, ridge

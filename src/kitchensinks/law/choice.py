@@ -54,10 +54,10 @@ from kitchensinks.law.maps import (
     tried_maps,
     with_members,
 )
+from kitchensinks.law.searches import first_best
 from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Law, Request, Trial
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.targets import Batch

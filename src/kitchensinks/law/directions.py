@@ -18,8 +18,9 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
+from kitchensinks.law.searches import first_best
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import dense_fit, first_best
+from kitchensinks.law.trials import dense_fit
 from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array

@@ -15,9 +15,9 @@ from kitchensinks.law import constants
 from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
+from kitchensinks.law.searches import first_best
 from kitchensinks.law.splits import some_of
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import in_order

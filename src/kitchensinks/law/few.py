@@ -37,10 +37,11 @@ from kitchensinks.law.maps import (
     short_run,
     tried_maps,
 )
+from kitchensinks.law.searches import best_ridge, climb, first_best, search_ridges
 from kitchensinks.law.splits import Places, folds_of, some_of
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best, search_ridges
+from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Law, Request
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean

@@ -2,9 +2,9 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from kitchensinks.fitting.space import shares_of
 from kitchensinks.fitting.sparse import LEAST_GAIN
 from kitchensinks.fitting.squared import effective_dimension
 from kitchensinks.law import constants
+from kitchensinks.law.searches import best_ridge, lowest, preferred, search_ridges
 from kitchensinks.numerics.arrays import Block, Matrix
-from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.combinations import sum_of_bins
 from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.numerics.threads import in_order, row_tiles
@@ -84,8 +84,13 @@ class TrialRows:
 
     def error(self, scores: Array) -> float:
         """Of scores of the held-out rows: squared error in units of the targets' variance."""
-        loss = np.sum((self.targets[self.held] - scores) ** 2, axis=1)
-        return float(np.average(loss, weights=self.scored_of(self.held)) / self.unit)
+        return float(self.squares(scores).sum())
+
+    def squares(self, scores: Array) -> Array:
+        """The share of each held-out row in `error`."""
+        own = self.scored_of(self.held)
+        loss = np.sum((self.targets[self.held] - scores) ** 2, axis=1) / self.unit
+        return np.asarray(loss * (1.0 / len(loss) if own is None else own / own.sum()))
 
     def losses(self, scores: Array) -> Array | None:
         """The share of each held-out row in the mean log loss of the classes, or None for numbers.
@@ -255,59 +260,6 @@ class _DensePath:
         return ridges[preferred(errors, losses)]
 
 
-def first_best(errors: Sequence[float] | Array) -> int:
-    """The index of the least error; the first one among ties."""
-    return first_least(errors, constants.SAME_TRIAL)
-
-
-def best_ridge(tried: Mapping[float, tuple[float, Any]]) -> float:
-    """The largest ridge of the least error; tried: the error of each ridge, with a note.
-
-    >>> best_ridge({0.1: (0.5, None), 1.0: (0.5, None), 10.0: (0.6, None)})
-    1.0
-    """
-    ridges = list(tried)
-    return ridges[strongest_least([tried[one][0] for one in ridges], ridges, constants.SAME_TRIAL)]
-
-
-def search_ridges(
-    attempt: Callable[[float], tuple[float, Note]],
-    first: Sequence[float],
-    weakest: float,
-    strongest: float,
-) -> dict[float, tuple[float, Note]]:
-    """The error of the first ridges, with notes, and of neighbours of the best while it falls."""
-    tried: dict[float, tuple[float, Note]] = {}
-    new = list(dict.fromkeys(max(one, weakest) for one in first))
-    while new:
-        tried.update(zip(new, in_order(attempt, new), strict=True))
-        best = best_ridge(tried)
-        near = constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest)
-        new = [one for one in near if one <= strongest and one not in tried]
-    return tried
-
-
-def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
-    """The index of the least squared error, or of a nearly equal one with a lower log loss.
-
-    >>> few, many = np.full(50, 0.01), np.full(50, 0.02)
-    >>> preferred([0.20, 0.21, 0.30], [many, few, few]), preferred([0.2, 0.1], [None, None])
-    (1, 1)
-    """
-    least = first_best(errors)
-    base, totals = losses[least], np.full(len(errors), np.inf)
-    if base is None:
-        return least
-    totals[least] = base.sum()
-    for k, (error, own) in enumerate(zip(errors, losses, strict=True)):
-        if own is None or error >= constants.EVEN * errors[least]:
-            continue
-        gain, noise = float(np.sum(base - own)), math.sqrt(float(np.sum((base - own) ** 2)))
-        if gain > constants.CLEARLY * noise:
-            totals[k] = own.sum()
-    return first_best(totals)
-
-
 class GridFits:
     """Fits on the bins of `count` grids; the rows are hashed once for all of them.
 
@@ -396,49 +348,6 @@ class GridFits:
         """Held-out error with one ridge."""
         return self.data.error(self.scores([ridge])[0])
 
-
-def lowest(errors: dict[int, float]) -> float:
-    """Where the parabola through the errors at −1, 0 and 1 is lowest; 0 where one is missing.
-
-    >>> lowest({-1: 2.0, 0: 1.0, 1: 1.0})
-    0.5
-    """
-    if -1 not in errors or 1 not in errors:
-        return 0.0
-    below, least, above = errors[-1], errors[0], errors[1]
-    bend = below - 2.0 * least + above
-    return 0.5 * (below - above) / bend if bend > 0.0 else 0.0
-
-
-def climb(
-    attempt: Callable[[float], tuple[float, Note]],
-    begin: float,
-    ratio: float,
-    most: int,
-    late: Callable[[], bool] = lambda: False,
-) -> tuple[float, Note]:
-    """The value of the least error on a geometric grid, step by step while it falls, and its note.
-
-    attempt(value) gives its error and a note to keep with it; `most` values are tried, and no other
-    one once it is late(). Between two neighbours that were tried, the value is where the parabola
-    through the three is lowest.
-
-    >>> climb(lambda value: (abs(math.log(value / 9.0)), None), 1.0, 3.0, 5)
-    (9.0, None)
-    """
-    tried = {0: attempt(begin)}
-    direction = 1
-
-    def first() -> int:
-        return list(tried)[first_best([error for error, _ in tried.values()])]
-
-    while len(tried) < most and not late():
-        best = first()
-        if best + direction in tried:
-            direction = -direction
-            if best + direction in tried:
-                break
-        tried[best + direction] = attempt(begin * ratio ** (best + direction))
-    best = first()
-    place = best + lowest({k - best: error for k, (error, _) in tried.items()})
-    return begin * ratio**place, tried[best][1]
+    def squares(self, ridge: float) -> Array:
+        """The share of each held-out row in that error."""
+        return self.data.squares(self.scores([ridge])[0])
