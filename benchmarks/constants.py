@@ -78,6 +78,7 @@ ALSO = {
     "GROWTH": LARGE,
     "TREE_LEAVES": GROWN,
     "TREE_ROWS": GROWN,
+    "GROWN_ENTRIES": GROWN,
     "TRIAL_FEATURES": "optdigits",
     "RIDGE_FEATURES": "optdigits",
     "OUTPUTS_POWER": "krkopt 3000 quick",

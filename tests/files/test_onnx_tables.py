@@ -11,7 +11,7 @@ from kitchensinks.files.onnx.graph import LARGEST
 from kitchensinks.files.onnx.recipe import table_inputs
 from kitchensinks.law import constants
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import MISSING_WORDS
+from kitchensinks.tables.words import MISSING_WORDS
 
 # No choice of a law matters here.
 pytestmark = pytest.mark.usefixtures("little_work")

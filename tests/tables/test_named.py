@@ -5,9 +5,10 @@ import pyarrow as pa
 import pytest
 
 from kitchensinks.tables.columns import Columns, array_table
-from kitchensinks.tables.encoders import Category, Number, words_of
+from kitchensinks.tables.encoders import Category, Number
 from kitchensinks.tables.named import columns_named
 from kitchensinks.tables.table import open_table
+from kitchensinks.tables.words import words_of
 
 NAMES = ["age", "height", "city"]
 

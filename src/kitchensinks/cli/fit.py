@@ -339,6 +339,13 @@ class FileSource:
             gone = np.setdiff1d(self.targets[held], self.targets[counted & ~held])
             held &= ~np.isin(self.targets, gone)
         if not held.any():
+            count = len(np.unique(self.targets[counted]))
+            if self.task == "classification" and count > self.n_rows // 2:
+                raise ValueError(
+                    f"The target {self.options.target!r} has {count:,} different values in "
+                    f"{self.n_rows:,} rows, so that hardly any class has two rows: give --task "
+                    "regression, or name another column with --target."
+                )
             raise ValueError(
                 "There are too few different rows to hold some out: give --validation 0, or more "
                 "rows."

@@ -50,7 +50,7 @@ class Training(Verb):
     task: str = _TASK
     drop: list[str] | None = _DROP
     category: list[str] | None = _option(
-        None, "A column whose numbers are names of categories; repeat for more."
+        None, "A column of numbers or text whose values are categories; repeat for more."
     )
     skip_bad_rows: bool = _SKIP_BAD
     seed: int = _option(0, "Random seed of the draw and of the rows held out.")

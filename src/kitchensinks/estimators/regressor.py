@@ -211,8 +211,11 @@ class KitchenSinkRegressor(MultiOutputMixin, RegressorMixin, KitchenSink):
                 "predict_interval is not supported for Dask collections: call it on the "
                 "partitions, or add the ends of one row's interval to predictions."
             )
-        several = not np.isscalar(coverage)
-        wanted = [check_coverage(one) for one in np.atleast_1d(coverage)]
+        several = isinstance(coverage, Sequence | np.ndarray) and not isinstance(coverage, str)
+        given: Any = coverage if several else [coverage]
+        wanted = [check_coverage(one) for one in given]
+        if not wanted:
+            raise ValueError("coverage has no entry: need a number between 0 and 1, or several.")
         state = self._state()
         assert isinstance(state.targets, Numbers)
         with threads(self.n_jobs):

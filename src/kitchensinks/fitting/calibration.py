@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,8 +155,8 @@ class Residuals:
         return np.asarray(values[order[place, columns], columns])
 
 
-def check_coverage(coverage: float) -> float:
-    if isinstance(coverage, str) or not 0.0 < coverage < 1.0:
+def check_coverage(coverage: Any) -> float:
+    if not (isinstance(coverage, float | int | np.number) and 0.0 < coverage < 1.0):
         came = repr(str(coverage)) if isinstance(coverage, str) else coverage
         raise ValueError(f"coverage={came}: need a number between 0 and 1, such as 0.9.")
     return float(coverage)

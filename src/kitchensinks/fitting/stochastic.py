@@ -32,6 +32,8 @@ FEWEST_STEPS = 200
 # With fewer steps in its first epoch, the scores of that epoch say little of the whole fit. A fit
 # without a fifth of the rows then gives the scores for probabilities and intervals.
 UNSEEN_STEPS = 50
+# Scores of this size, in units of the encoded targets, are those of steps that are too long.
+_DIVERGED = 1e9
 # The ridge where none is given: a stochastic fit cannot choose one.
 DEFAULT_ALPHA = 1e-6
 # Rows of a file that are held, and shuffled, at a time.
@@ -162,7 +164,14 @@ class Stochastic:
         ridge, ball = _alpha_of(settings), settings.constraint
         objective = Objective(settings.loss, ridge, settings.fit_intercept, ball, settings.step)
         parts = self._walker(batch.rows)
-        scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
+        if not (np.isfinite(self.state.weights).all() and np.abs(scores).max() < _DIVERGED):
+            given = "the steps" if settings.step is None else f"steps of {settings.step:g}"
+            raise ValueError(
+                f"Stochastic gradients diverge: {given} are too large. Give a smaller one, "
+                "solver=ks.Solver('stochastic', step=...), or step=None for proximal steps."
+            )
         if unseen:
             self.recent.append((scores, targets, own))
 

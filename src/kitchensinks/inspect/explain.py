@@ -91,6 +91,11 @@ class Explanation:
 
         output: a class by its label, or the place of an output; None is the first.
         """
+        if not -len(self.contributions) <= row < len(self.contributions):
+            raise IndexError(
+                f"row={row}: need the place of one of the {len(self.contributions)} rows that are "
+                "explained, counted from 0."
+            )
         place, own = self._place(output), self.contributions[row]
         own = own if self.outputs is None else own[:, place]
         order = np.argsort(-np.abs(own), kind="stable")[:count]

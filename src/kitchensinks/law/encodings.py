@@ -25,10 +25,11 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import Places, Text, words_of
+from kitchensinks.tables.encoders import Places, Text
 from kitchensinks.tables.means import MAYBE_REPEATED, NO_FOLDS, learn_means, text_columns
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
+from kitchensinks.tables.words import words_of
 
 
 def encode(

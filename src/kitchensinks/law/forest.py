@@ -26,10 +26,12 @@ def grown_trees(task: LearningRows, places: NDArray[np.intp], scaler: Warp, coun
     columns, by the squared error of all outputs. Only the cuts are kept: the weights of the leaves
     are fitted together.
     """
-    data, count = task.data, min(constants.TREES, count)
+    data = task.data
     rows = np.asarray(scaler.apply(data.rows[places], np.float32))
     targets, own = data.targets[places], data.weights_of(places)
     size = max(2, min(int(constants.TREE_SHARE * len(rows)), constants.TREE_ROWS))
+    most = constants.GROWN_ENTRIES // (size * rows.shape[1])
+    count = min(count, max(constants.TREES // 2, min(constants.TREES, most)))
 
     def one(tree: int) -> DecisionTreeRegressor:
         random = Words(task.seed, tree, Stream.TREES).generator()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kitchensinks.features.bases import Basis
-from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.features.bases.base import check_bool, check_count, check_positive
 from kitchensinks.features.links import Linked
 
 LAWS = ("ard", "agop")
@@ -115,6 +115,8 @@ class Learned(Linked):
             raise ValueError(f"effort={self.effort!r}: need one of {names}.")
         if self.law not in LAWS:
             raise ValueError(f"law={self.law!r}: need one of {', '.join(map(repr, LAWS))}.")
+        check_bool("trend", self.trend)
+        check_bool("exportable", self.exportable)
         self._check_basis()
         self._check_work()
         self._check_split()

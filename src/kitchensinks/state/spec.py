@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases import Basis
-from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.bases.base import check_bool, check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent, steps_of
 from kitchensinks.fitting.sparse import LEAST_GAIN
@@ -95,8 +95,8 @@ class Spec:
             loss=loss,
             alpha=alpha,
             constraint=constraint,
-            standardize=bool(given["standardize"]),
-            fit_intercept=bool(given["fit_intercept"]),
+            standardize=check_bool("standardize", given["standardize"]),
+            fit_intercept=check_bool("fit_intercept", given["fit_intercept"]),
             solver=solver,
             n_jobs=given["n_jobs"],
             seed=seed_of(given["random_state"]),

@@ -19,16 +19,7 @@ from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.declared import declared
-from kitchensinks.tables.encoders import (
-    ENCODERS,
-    Category,
-    Date,
-    Encoder,
-    Means,
-    Number,
-    Text,
-    words_of,
-)
+from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Means, Number, Text
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.named import FROM_DTYPE, columns_named
 from kitchensinks.tables.noticed import (
@@ -39,6 +30,7 @@ from kitchensinks.tables.noticed import (
 )
 from kitchensinks.tables.table import Table, digest
 from kitchensinks.tables.unread import Unread
+from kitchensinks.tables.words import words_of
 
 # Rows that a recipe is learned from.
 _MOST_ROWS = 20_000

@@ -10,11 +10,10 @@ from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
-from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number, without_codes
+from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
 from kitchensinks.tables.unread import Unread
+from kitchensinks.tables.words import absent, numbers_of, plain, words_of
 
-# Words that stand for a missing value.
-MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
 # Parts of a date.
 _PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
 # Most indicators of one category: the less frequent values have none.
@@ -89,20 +88,22 @@ class Encoder:
 
     def write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> None:
         """Numbers of an Arrow array into `out` (n, width); words that are not read are counted."""
-        values = _plain(values)
-        missing = self._write(values, out)
+        values = plain(values)
+        missing = self._write(values, out, unread)
         if self.flagged:
             out[:, -1] = missing
+        elif missing.any():
+            unread.missing[self.name] += int(np.count_nonzero(missing))
         if self.needed and missing.any() and family(values.type) == "text":
             words = words_of(values)
-            unread.add(self.name, words, missing & ~_absent(words), *self.needed)
+            unread.add(self.name, words, missing & ~absent(words), *self.needed)
 
     @property
     def needed(self) -> tuple[str, str] | tuple[()]:
         """What words have to be, and what to do with others, which count as missing."""
         return ()
 
-    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> AnyArray:
         """Outputs without the indicator, missing values filled in; returns where those are."""
         raise NotImplementedError
 
@@ -124,8 +125,8 @@ class Number(Encoder):
 
     @classmethod
     def learn(cls, name: str, values: ArrowArray) -> "Number":
-        values = _plain(values)
-        numbers = _numbers(values)
+        values = plain(values)
+        numbers = numbers_of(values)
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
         return cls(name, bool(np.isnan(numbers).any()), fill, family(values.type) == "text")
@@ -141,10 +142,10 @@ class Number(Encoder):
 
     def numbers(self, values: ArrowArray) -> AnyArray:
         """The numbers of an Arrow array, NaN where one is missing."""
-        return _numbers(_plain(values))
+        return numbers_of(plain(values))
 
-    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
-        numbers = _numbers(values)
+    def _write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> AnyArray:
+        numbers = numbers_of(values)
         missing = np.isnan(numbers)
         if missing.any():
             numbers = np.where(missing, self.fill, numbers)
@@ -188,11 +189,19 @@ class Coded(Encoder):
     def _known(self) -> ArrowArray:
         return pa.array(self.levels, pa.large_string())
 
-    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> AnyArray:
         words, table = words_of(values), self.table_of_levels()
-        place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
-        out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
-        return _absent(words)
+        found = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
+        places, missing = found.to_numpy(zero_copy_only=False), absent(words)
+        out[:, : table.shape[1]] = table[places]
+        if self.complete:
+            unread.add_unknown(self.name, words, (places == len(self.levels)) & ~missing)
+        return missing
+
+    @property
+    def complete(self) -> bool:
+        """Whether all values of the fit are among the levels."""
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +221,11 @@ class Category(Coded):
 
     def table_of_levels(self) -> AnyArray:
         return np.eye(len(self.levels) + 1, len(self.levels))
+
+    @property
+    def complete(self) -> bool:
+        """The first of two values has no level, and neither have the rarest of many."""
+        return 1 < len(self.levels) < _MOST_LEVELS
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +274,7 @@ class Date(Encoder):
 
     @classmethod
     def learn(cls, name: str, values: ArrowArray, format_: str) -> "Date":
-        moments = _moments(_plain(values), format_)
+        moments = _moments(plain(values), format_)
         seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
             return cls(name, True, format_, ("days",), (0.0,))
@@ -277,9 +291,9 @@ class Date(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> AnyArray:
         moments = _moments(values, self.format)
-        missing = _absent(moments)
+        missing = absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
             out[missing, k] = fill
             out[~missing, k] = _part(moments.drop_null(), part)
@@ -352,72 +366,17 @@ class Text(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
-    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray, unread: Unread) -> AnyArray:
         words = words_of(values)
         scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
-        return _absent(words)
+        return absent(words)
 
 
 # Encoders by the kind that the description of a recipe names.
 ENCODERS: dict[str, Any] = {
     one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
 }
-
-
-def _plain(values: ArrowArray) -> ArrowArray:
-    """An Arrow array in one chunk, without dictionaries."""
-    chunked = isinstance(values, pa.ChunkedArray)
-    return without_codes(values.combine_chunks() if chunked else values)
-
-
-def _numbers(values: ArrowArray) -> AnyArray:
-    """Floats, with NaN for missing values and for text that is not a number."""
-    kind = values.type
-    own = family(kind)
-    if own == "text":
-        import pandas
-
-        words = words_of(values).to_pandas()
-        return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
-    if own == "null":
-        return np.full(len(values), np.nan)
-    if own == "time":
-        # Seconds, since midnight for times of the day.
-        fine = pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
-        return _numbers(values.cast(fine, safe=False).cast(pa.int64())) / 1e6
-    if values.null_count or own not in ("integer", "float"):
-        narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
-        values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
-    numbers = np.asarray(values.to_numpy(zero_copy_only=False))
-    return numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
-
-
-def words_of(values: ArrowArray) -> ArrowArray:
-    """Any Arrow array as trimmed text, null where a word stands for a missing value.
-
-    A number is the same word whatever its type: 3.0 is "3", and so is the whole number.
-    """
-    values = _plain(values)
-    if family(values.type) == "float":
-        values = _words_of_floats(values.cast(pa.float64()))
-    words = pa.compute.utf8_trim_whitespace(values.cast(pa.large_string()))
-    empty = pa.compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
-    return pa.compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
-
-
-def _words_of_floats(values: ArrowArray) -> ArrowArray:
-    """An Arrow array of float64 as text, integers without a decimal point."""
-    compute, largest = pa.compute, 2.0**53
-    whole = compute.and_(
-        compute.equal(values, compute.floor(values)), compute.less(compute.abs(values), largest)
-    ).fill_null(False)
-    numbers = compute.if_else(whole, values, 0.0).cast(pa.int64()).cast(pa.large_string())
-    return compute.if_else(whole, numbers, values.cast(pa.large_string()))
-
-
-def _absent(words: ArrowArray) -> AnyArray:
-    return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
 def _ngrams(words: ArrowArray) -> sparse.csr_array:

@@ -19,9 +19,10 @@ from kitchensinks.numerics.arrays import Floats, Ints
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import ArrowArray
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import Category, Encoder, Means, Number, Text, words_of
+from kitchensinks.tables.encoders import Category, Encoder, Means, Number, Text
 from kitchensinks.tables.keys import Keys, find_copies, mixed, row_keys
 from kitchensinks.tables.table import Table
+from kitchensinks.tables.words import words_of
 
 FOLDS = 5
 # From this many distinct rows on, a category has one mean for all of them. A row's own share in it

@@ -9,8 +9,8 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warned import warn
 from kitchensinks.tables.arrow import ArrowArray, ArrowTable, pa
-from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family, without_codes
+from kitchensinks.tables.words import words_of
 
 # Integers without equal values are identifiers if uniform values of the same range would have this
 # many equal pairs on average: the chance of none is e⁻¹⁰⁰, and less if they are not uniform. The

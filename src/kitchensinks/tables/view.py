@@ -101,8 +101,7 @@ class Rows:
         places = self._first + np.arange(batch.num_rows)
         self._block = self._numbers(batch, places, self._unread or Unread())
         if self._unread is not None and self._first + batch.num_rows == self.shape[0]:
-            self._unread.tell(self.table.told)
-            self.table.told = self.table.told.union(self._unread.found)
+            self.table.told = self._unread.tell(self.table.told)
 
     def _from(self, start: int) -> Iterator[tuple[int, ArrowTable]]:
         """Batches from a row on, each with the index of its first row."""

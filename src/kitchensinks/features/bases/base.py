@@ -435,6 +435,13 @@ def check_count(name: str, value: object) -> int:
     return int(value)
 
 
+def check_bool(name: str, value: object) -> bool:
+    """The value, if it is True or False; else an error, because "no" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r}: need True or False.")
+    return bool(value)
+
+
 def check_positive(name: str, value: Any, advice: str = "") -> float:
     """The value as a float, if it is positive and finite; else an error."""
     good = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
@@ -81,6 +82,7 @@ def to_onnx(estimator: Exportable, path: str | os.PathLike[str], notes: Any = No
             "or KitchenSinkRegressor. For pipelines call register_converters() and then "
             "skl2onnx.to_onnx."
         )
+    check_is_fitted(estimator)
     with atomic(path) as file:
         data = _convert(estimator, notes or {})
         _verify(estimator, data)

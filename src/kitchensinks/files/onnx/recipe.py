@@ -8,8 +8,9 @@ from kitchensinks.files.onnx.graph import OnnxGraph
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Number
+from kitchensinks.tables.encoders import Coded, Date, Number
 from kitchensinks.tables.kinds import is_number
+from kitchensinks.tables.words import MISSING_WORDS
 
 # What an input of categories is called in the metadata of the file.
 TEXT = "text"
