@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +25,7 @@ from kitchensinks.law.candidates import affordable, bytes_of_bins
 from kitchensinks.law.choice import _refusal
 from kitchensinks.law.copies import by_chance, many, one_of_each
 from kitchensinks.law.directions import gradient_products
+from kitchensinks.law.find import warn_few_decide
 from kitchensinks.law.task import LearningRows, in_effect
 from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
@@ -91,6 +93,20 @@ def source():
 
 
 # -- when a law is learned -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "spikes", "told"),
+    [(5000, 8, True), (5000, 12, False), (200, 3, True), (200, 6, False)],
+)
+def test_few_rows_that_decide_the_squared_error_are_told(n_rows, spikes, told):
+    targets = np.zeros((n_rows, 1))
+    targets[:spikes] = 1.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_few_decide(Batch(np.zeros((n_rows, 2)), targets))
+    assert len(caught) == told
+    assert all(f"that {spikes} of {n_rows:,} rows decide" in str(one.message) for one in caught)
 
 
 @pytest.mark.parametrize(("basis", "fewest"), [(None, 30), (ks.ReLU(), 400)], ids=repr)

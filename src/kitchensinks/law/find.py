@@ -50,6 +50,8 @@ def find_law(
         )
     if request.working is not None:
         batch = batch._replace(targets=request.working(batch.targets))
+    if request.stages and not request.classes:
+        warn_few_decide(batch)
     found = learn_law(basis, batch, request)
     if not isinstance(found, str):
         return found
@@ -75,6 +77,24 @@ def warn_one_row(count: int, learns: bool = True) -> None:
         warn(
             "There is one row, from which no dependence on the columns can be learned: need two "
             f"rows or more{more}.",
+        )
+
+
+def warn_few_decide(batch: Batch) -> None:
+    """Warn of targets whose squared errors are those of a few rows, by which nothing is chosen."""
+    targets, own = batch.counted_targets, batch.own_weights
+    own = own[own > 0.0]
+    squares = own[:, None] * (targets - np.average(targets, axis=0, weights=own)) ** 2
+    largest = squares.max(axis=0)
+    squares = squares[:, largest > 0.0] / largest[largest > 0.0]
+    counts = squares.sum(axis=0) ** 2 / np.sum(squares**2, axis=0)
+    least = min(constants.DECIDING, constants.DECIDING_SHARE * len(targets))
+    if len(counts) and counts.min() < least:
+        warn(
+            f"The largest targets are so far off that {counts.min():.0f} of {len(targets):,} rows "
+            "decide the squared error: predictions may be worse than the mean. Fit the logarithm "
+            "(sklearn.compose.TransformedTargetRegressor), or use loss='huber', 'gamma' or "
+            "'poisson'.",
         )
 
 
