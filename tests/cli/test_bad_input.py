@@ -109,6 +109,19 @@ def test_a_target_with_nothing_to_learn(values, words, refused, tmp_path):
     assert words in refused(*fit(path, "y", tmp_path))
 
 
+def test_dates_and_decimals_are_no_classes(refused, tmp_path):
+    days = pd.date_range("2024-01-01", periods=30).strftime("%Y-%m-%d")
+    rows = pd.DataFrame(
+        {"x": np.arange(60.0) ** 2, "day": [*days, *days], "sum": np.arange(60) / 7}
+    )
+    path = tmp_path / "rows.csv"
+    rows.to_csv(path, index=False)
+    assert "'day' holds dates: write numbers" in refused(*fit(path, "day", tmp_path))
+    said = refused(*fit(path, "sum", tmp_path, "--task", "classification"))
+    assert "60 different values in 60 rows" in said
+    assert "--task regression" in said
+
+
 def test_one_stray_word_in_a_target_of_numbers_is_told(refused, sinks, tmp_path):
     """Among many numbers it is an error, among few a note: one line, and no Python warning."""
     rng = np.random.default_rng(0)

@@ -63,3 +63,8 @@ def test_rows_that_are_not_explained_are_told(model):
     assert explained.largest(row=-1) == explained.largest(row=1)
     with pytest.raises(IndexError, match="row=5: need the place of one of the 2 rows"):
         explained.largest(row=5)
+
+
+def test_an_effort_is_no_basis():
+    with pytest.raises(TypeError, match=r"basis='quick': .* For an effort: effort='quick'"):
+        ks.KitchenSinkRegressor(ks.Learned("quick")).fit(X, Y)

@@ -10,6 +10,7 @@ from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrays import FROM_0
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import lowest_keys, row_keys
+from kitchensinks.tables.kinds import family
 from kitchensinks.tables.noticed import oddly_written, stray_words
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows, known_targets
@@ -38,6 +39,11 @@ def read_target(
     loss: that was asked for, and may say which task it is.
     """
     table.check_names([name])
+    if family(table.schema.field(name).type) == "date" and asked_task(task, loss) == "auto":
+        raise ValueError(
+            f"The target {name!r} holds dates: write numbers, such as days since a date, or give "
+            "--task classification for classes."
+        )
     values, weights = known_targets(table, name)
     known = values if weights is None else values[weights > 0]
     if values.dtype.kind == "U" and asked_task(task, loss) != "classification":

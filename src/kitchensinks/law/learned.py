@@ -143,9 +143,14 @@ class Learned(Linked):
         if self.basis is None:
             return
         if not isinstance(self.basis, Basis):
+            hint = (
+                f" For an effort: effort={self.basis!r}."
+                if isinstance(self.basis, str) and self.basis in EFFORTS
+                else ""
+            )
             raise TypeError(
                 f"basis={self.basis!r}: need a basis such as ks.Fourier(), or None to compare "
-                "Fourier features and Binning."
+                f"Fourier features and Binning.{hint}"
             )
         self.basis.check()
         if self.exportable and not self.basis.exportable:
