@@ -69,6 +69,15 @@ def test_a_number_of_components_is_shared_out_between_grids_and_trees():
     assert model.law_.record.trees
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_few_components_are_grids_and_trees(count):
+    model = ks.KitchenSinkClassifier(n_components=count, random_state=0)
+    model.fit(ROWS[:700], CLASSES[:700])
+    assert model.n_components_ == count
+    if isinstance(model.basis_, ks.Union):
+        assert min(model.basis_.shares) >= 1
+
+
 def test_the_share_of_least_held_out_error_is_kept(model):
     tried = [one for one in model.law_.record.trials if one.stage == "trees"]
     assert len(tried) == len(constants.TREES_SHARES)

@@ -14,8 +14,8 @@ from kitchensinks.numerics.words import Stream, Words
 
 
 def among_leaves(grids: Basis, trees: Trees, share: float, count: int) -> Union:
-    """`count` bins, a share of them leaves of these trees."""
-    of_trees = round(share * count)
+    """`count` bins, two or more, a share of them leaves of these trees."""
+    of_trees = min(max(1, round(share * count)), count - 1)
     return Union([grids, trees], shares=[count - of_trees, of_trees])
 
 
@@ -31,7 +31,7 @@ def grown_trees(task: LearningRows, places: NDArray[np.intp], scaler: Warp, coun
     targets, own = data.targets[places], data.weights_of(places)
     size = max(2, min(int(constants.TREE_SHARE * len(rows)), constants.TREE_ROWS))
     most = constants.GROWN_ENTRIES // (size * rows.shape[1])
-    count = min(count, max(constants.TREES // 2, min(constants.TREES, most)))
+    count = max(1, min(count, max(constants.TREES // 2, min(constants.TREES, most))))
 
     def one(tree: int) -> DecisionTreeRegressor:
         random = Words(task.seed, tree, Stream.TREES).generator()
