@@ -120,7 +120,7 @@ def test_no_row_of_an_epoch_counts_as_much_as_a_whole_batch(monkeypatch):
         return step(state, parts, objective, targets, *others)
 
     monkeypatch.setattr(stochastic, "stochastic_step", noted)
-    solver = ks.Solver("stochastic", step=1.0, batch_size=20, epochs=3)
+    solver = ks.Solver("stochastic", step=0.1, batch_size=20, epochs=3)
     ks.KitchenSinkRegressor(
         ks.Fourier(gamma=0.1), 20, alpha=1e-3, solver=solver, random_state=0
     ).fit(rows, rows[:, 0])

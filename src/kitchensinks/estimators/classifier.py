@@ -10,9 +10,10 @@ from sklearn.base import ClassifierMixin
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import more_rows
 from kitchensinks.estimators.readings import reported
-from kitchensinks.features.bases.base import Basis, check_count
+from kitchensinks.features.bases.base import Basis
 from kitchensinks.fitting.settings import Verbose
 from kitchensinks.numerics.arrays import AnyArray, SampleWeight
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.losses import Array

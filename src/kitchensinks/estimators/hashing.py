@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from kitchensinks.estimators.buckets import Buckets, Packed, Shape
 from kitchensinks.estimators.inputs import TakesSparse, float_rows
 from kitchensinks.features.bases import Draw, Maxout
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.signs import popcount
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of

@@ -14,13 +14,13 @@ from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_row
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.fitting.sizes import gram_bytes
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, SampleWeight, Seed
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state import Model, seed_of

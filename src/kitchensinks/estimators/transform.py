@@ -13,10 +13,10 @@ from kitchensinks import state
 from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_rows
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw, Fourier
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.numerics.arrays import Matrix, Seed
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.tables.arrays import block_slices, check_weights
 from kitchensinks.tables.view import Given
 

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.leverage import (
     ROUNDING,
     check_eigenvalues,
@@ -17,6 +16,7 @@ from kitchensinks.features.bases.leverage import (
     maximal_leverage,
 )
 from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.checks import check_count
 
 
 def spectrum(basis: Basis, rows: ArrayLike, weights: ArrayLike | None = None) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
-from kitchensinks.features.bases.base import check_count, check_positive
 from kitchensinks.numerics.arrays import Arrays, Block, DType
+from kitchensinks.numerics.checks import check_count, check_positive
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch

@@ -10,8 +10,8 @@ import numpy as np
 
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix, Seed
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.warned import warn
 from kitchensinks.numerics.words import Stream, Words

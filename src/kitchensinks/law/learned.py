@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kitchensinks.features.bases import Basis
-from kitchensinks.features.bases.base import check_bool, check_count, check_positive
 from kitchensinks.features.links import Linked
+from kitchensinks.numerics.checks import check_bool, check_count, check_positive
 
 LAWS = ("ard", "agop")
 

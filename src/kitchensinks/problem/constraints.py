@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kitchensinks.features.bases.base import check_positive
 from kitchensinks.features.links import Value
+from kitchensinks.numerics.checks import check_positive
 from kitchensinks.problem.losses import Array
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases import Basis
-from kitchensinks.features.bases.base import check_bool, check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent, steps_of
 from kitchensinks.fitting.sparse import LEAST_GAIN
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import AnyArray, Matrix, Seed
+from kitchensinks.numerics.checks import check_bool, check_count
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.numerics.warned import warn
 from kitchensinks.problem.constraints import Constraint, SupBall

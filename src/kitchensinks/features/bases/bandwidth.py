@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.base import Basis
 from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.checks import check_positive
 from kitchensinks.numerics.words import Words
 
 # Most work for distances between pairs of rows: rows² × columns.

@@ -1,7 +1,5 @@
 """The interface of random bases."""
 
-import math
-import numbers
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -20,6 +18,7 @@ from kitchensinks.features.bases.draw import (
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.links import Linked
 from kitchensinks.numerics.arrays import AnyArray, Arrays, Floats, Ints, Matrix
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
@@ -414,44 +413,3 @@ def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
             f"rows hold an entry of size {largest:.0e}, so large that the kernel overflows: need "
             "smaller ones. Standardise the columns."
         )
-
-
-# Largest count: more than any memory can hold, and small enough that products are finite.
-MOST_COUNTED = 10**15
-
-
-def check_count(name: str, value: object) -> int:
-    """The value as an int, if it is an integer of 1 or more; else an error."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(
-            f"{name}={value!r} is of type {type(value).__name__}: need a whole number of 1 or more."
-        )
-    if int(value) < 1:
-        raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
-    if int(value) > MOST_COUNTED:
-        raise ValueError(
-            f"{name} is above {MOST_COUNTED:.0e}: need a whole number of at most that."
-        )
-    return int(value)
-
-
-def check_bool(name: str, value: object) -> bool:
-    """The value, if it is True or False; else an error, because "no" would count as True."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r}: need True or False.")
-    return bool(value)
-
-
-def check_positive(name: str, value: Any, advice: str = "") -> float:
-    """The value as a float, if it is positive and finite; else an error."""
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not (good and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name}={value!r}: need a positive finite number{advice}.")
-    return float(value)
-
-
-def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
-    choices = list(choices)
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r}: need one of {', '.join(map(repr, choices))}.")
-    return value

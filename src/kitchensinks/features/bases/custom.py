@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from kitchensinks.features.bases.base import Basis, check_count, check_positive
+from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Theta
 from kitchensinks.numerics.arrays import AnyArray, Arrays, DType, Floats, Matrix
+from kitchensinks.numerics.checks import check_count, check_positive
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables.arrays import describe, numeric_rows
 from kitchensinks.tables.view import Given

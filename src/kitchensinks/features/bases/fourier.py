@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln, kve
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.base import Universal, check_choice, check_positive
+from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import (
     Projected,
@@ -18,6 +18,7 @@ from kitchensinks.features.bases.projections import (
     sample_projection,
 )
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.checks import check_choice, check_positive
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
 from kitchensinks.numerics.elementwise import cosine
 from kitchensinks.numerics.words import Words

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.optimize import brentq
 
-from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Draw
 from kitchensinks.numerics.arrays import Floats, Ints, Matrix
+from kitchensinks.numerics.checks import check_positive
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 

@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, owens_t
 
-from kitchensinks.features.bases.base import Universal, check_count
+from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.draw import Draw, Graph, Shared, Theta, sample_blocks
 from kitchensinks.features.bases.projections import (
     Projected,
@@ -21,6 +21,7 @@ from kitchensinks.features.bases.projections import (
     written_out,
 )
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.words import Stream, Words
 
 # Trapezoidal rule for integrals against the normal density; spectrally accurate.

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import eval_legendre
 
-from kitchensinks.features.bases.base import Basis, Universal, check_choice
+from kitchensinks.features.bases.base import Basis, Universal
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.checks import check_choice
 from kitchensinks.numerics.words import Words
 
 

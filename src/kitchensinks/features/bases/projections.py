@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
+from kitchensinks.features.bases.base import BLOCK, Basis
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Ints, Matrix
+from kitchensinks.numerics.checks import check_choice
 from kitchensinks.numerics.hadamard import fastfood
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.base import Universal, check_choice
+from kitchensinks.features.bases.base import Universal
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import (
     Fastfood,
@@ -16,6 +16,7 @@ from kitchensinks.features.bases.projections import (
     written_out,
 )
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.checks import check_choice
 from kitchensinks.numerics.words import Words
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Draw
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import KernelOperator, Pool, balanced_mu, require_dense
 from kitchensinks.numerics.arrays import Arrays, Floats, Ints, Matrix
+from kitchensinks.numerics.checks import check_bool, check_positive
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys, sample_size
 
@@ -118,8 +119,7 @@ class Reweighted(Basis):
             )
         if not (isinstance(self.mu, str) and self.mu == "auto"):
             check_positive("mu", self.mu, " or 'auto'")
-        if not isinstance(self.correction, bool | np.bool_):
-            raise TypeError(f"correction={self.correction!r}: need True or False.")
+        check_bool("correction", self.correction)
 
     def check_in(self, n_inputs: int) -> None:
         self.inner.check_in(n_inputs)

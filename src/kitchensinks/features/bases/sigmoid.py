@@ -10,10 +10,11 @@ from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.base import Universal, check_choice, require_finite
+from kitchensinks.features.bases.base import Universal, require_finite
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import Projected, sample_projection
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.checks import check_choice
 from kitchensinks.numerics.words import Words
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from kitchensinks.features.bases.base import Basis, Universal, check_choice, check_positive
+from kitchensinks.features.bases.base import Basis, Universal
 from kitchensinks.features.bases.draw import Draw, Graph, Products, Scorer, Theta
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
+from kitchensinks.numerics.checks import check_choice, check_positive
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,

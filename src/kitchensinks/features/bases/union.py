@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.features.bases.base import Basis, Universal, check_positive
+from kitchensinks.features.bases.base import Basis, Universal
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Draw, Graph, Scorer, Theta
 from kitchensinks.numerics.arrays import AnyArray, Arrays, DType, Floats, Ints, Matrix
+from kitchensinks.numerics.checks import check_positive
 from kitchensinks.numerics.words import Stream, Words
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.tables.arrays import block_slices, numeric_rows
 
 _BLOCK_ENTRIES = 2**22

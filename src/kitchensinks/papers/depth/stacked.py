@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators import KitchenSinkRegressor
 from kitchensinks.features.bases import Basis, Fourier
-from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.borrowed import borrowing
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.links import Linked
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.checks import check_count
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
