@@ -166,11 +166,12 @@ class Stochastic:
         parts = self._walker(batch.rows)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
-        if not (np.isfinite(self.state.weights).all() and np.abs(scores).max() < _DIVERGED):
-            given = "the steps" if settings.step is None else f"steps of {settings.step:g}"
+        bounded = np.isfinite(self.state.weights).all() and np.abs(scores).max() < _DIVERGED
+        if settings.step is not None and not bounded:
             raise ValueError(
-                f"Stochastic gradients diverge: {given} are too large. Give a smaller one, "
-                "solver=ks.Solver('stochastic', step=...), or step=None for proximal steps."
+                f"Stochastic gradients diverge: steps of {settings.step:g} are too large. Give a "
+                "smaller one, solver=ks.Solver('stochastic', step=...), or step=None for proximal "
+                "steps."
             )
         if unseen:
             self.recent.append((scores, targets, own))

@@ -110,7 +110,7 @@ def _with_trees(
 ) -> Candidate | None:
     """The best bins with leaves of trees among them, unless these are clearly worse; else None.
 
-    A trial of few rows is too noisy to say which is the better one (dna, 20 splits: 0.98 of the
+    A trial of few rows is too noisy to say which is the better one (dna, ten splits: 0.98 of the
     errors that they have where trees must lower the error of the trial by 2 %). Where a smooth
     kernel does about as well as bins, the targets have no jumps, and the gain of trees in a trial
     does not last. With many more rows than in the trials, grids become finer and trees do not.

@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.tables.arrays import block_slices
 
-Note = TypeVar("Note")
 # Rows whose features are made at a time: few enough that threads share the products.
 _BLOCK = 4096
 

@@ -63,7 +63,7 @@ class Unread:
             if count > most:
                 texts[name] = (
                     f"Column {name!r} is missing in {count:,} of {self.rows:,} rows, and was "
-                    "complete in the fit: its middle, or what is usual, is taken in its place."
+                    "complete in the fit: its median, or an unknown category, is taken there."
                 )
         for name, (count, word) in self.unknown.items():
             if count > most:
